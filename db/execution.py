@@ -72,7 +72,7 @@ class RunContext:
         self.progress(step, total, message)
 
     def progress(self, step: int, total: int, message: str) -> None:
-        """As ``update``, but without stopping: for work that must not be interrupted here."""
+        """Like ``update``, but without stopping: for work that must not be interrupted here."""
         with self._lock:
             self._progress = {"step": step, "total": total, "message": message}
         if self.listener is not None:

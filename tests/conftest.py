@@ -25,12 +25,12 @@ from training.evaluation import retrieval
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))
 
-# No test reaches a model hub; setting it here also covers the processes that tests start.
+# No test reaches a model hub. Setting this here also covers the processes that tests start.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Tests run beside each other: threads of several processes that wait for each other would spin.
+# Tests run in parallel. Threads of several processes that wait for each other would spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# How long an example takes is a matter of what else the machine does.
+# The duration of an example depends on the load of the machine.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 settings.register_profile("quick", max_examples=10)
@@ -53,12 +53,12 @@ LONG_FIXTURES = {
     "small_llama",
     "tiny_encoder",
 }
-"""What takes a good part of a second alone: pages, processes, servers, models."""
+"""Fixtures that take a good part of a second each: pages, processes, servers, models."""
 LONG_MARKS = ("browser", "postgres", "slow")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What a test needs is told by its fixtures."""
+    """The fixtures of a test show what it needs."""
     names = getattr(item, "fixturenames", ())
     if "chromium" in names:
         item.add_marker(pytest.mark.browser)
@@ -68,10 +68,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Choose what `make quick` runs, and put the tests in order.
+    """Choose the tests of `make quick`, and sort the tests.
 
-    Quick is the first case of every test that needs nothing long; of a file without such a test,
-    the first one that is not marked.
+    Quick tests are the first case of every test without slow fixtures. If a file has no such test,
+    its first unmarked test is quick.
     """
     chosen: dict[str, pytest.Item] = {}
     for item in items:
@@ -94,10 +94,10 @@ def _is_long(item: pytest.Item) -> bool:
 
 
 def _put_in_order(items: list[pytest.Item]) -> None:
-    """Files with long tests come first, and those with a browser every now and then.
+    """Files with long tests come first, and files with browser tests at intervals.
 
-    Each file's tests are run by one process, in this order. At the end, all but one would wait for
-    a long file; and of several browsers at once each takes several times as long.
+    One process runs the tests of a file, in this order. A long file at the end would keep all other
+    processes waiting, and several browsers at once are several times slower.
     """
     browser = dict.fromkeys(item.path for item in items if item.get_closest_marker("browser"))
     slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
@@ -106,31 +106,31 @@ def _put_in_order(items: list[pytest.Item]) -> None:
         for path in dict.fromkeys([*slow, *(item.path for item in items)])
         if path not in browser
     ]
-    apart = len(others) / (len(browser) + 2)
+    distance = len(others) / (len(browser) + 2)
     place: dict[Path, float] = {path: number for number, path in enumerate(others)}
-    place |= {path: number * apart for number, path in enumerate(browser)}
+    place |= {path: number * distance for number, path in enumerate(browser)}
     items.sort(key=lambda item: (place[item.path], item.path))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_to_search_for_garbage() -> None:
-    """A process of tests has millions of objects, and going over them took a tenth of its time."""
+    """A test process has millions of objects, and scanning them took a tenth of its time."""
     gc.collect()
-    gc.freeze()  # with the libraries that the tests before have imported
+    gc.freeze()  # including the libraries that earlier tests have imported
     gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture(scope="session")
 def small_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a causal language model with a chat template: read it, don't write into it."""
+    """The folder of a causal language model with a chat template. Do not write into it."""
     folder = save_small_llama(tmp_path_factory.mktemp("small-llama") / "small-llama")
-    gc.freeze()  # the libraries that made it are a million objects to search for garbage
+    gc.freeze()  # the libraries that created it add a million objects to scan
     return folder
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_wait_for_the_disk() -> Iterator[None]:
-    """What a test stores need not outlive a power cut, and each commit waited for the disk."""
+    """A test's data need not survive a power failure, and each commit waited for the disk."""
     prepare = db_engine._prepare_sqlite
 
     def unsynced(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
@@ -144,7 +144,8 @@ def _no_wait_for_the_disk() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _statements_compiled_once() -> Iterator[None]:
-    """Each test has its own engines; compiling the statements for each took a fifth of the time."""
+    """Each test has its own engines, and compiling the statements for each took a fifth of the
+    time."""
     make = db_engine._create_engine
     compiled: LRUCache[Any, Any] = LRUCache(5_000)
 
@@ -161,7 +162,7 @@ def _statements_compiled_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _few_retrieval_questions() -> Iterator[None]:
-    """A tiny encoder takes half a second for all of them, twice in every training."""
+    """A tiny encoder takes half a second for all of them, twice in every training run."""
     few = retrieval.retrieval_items()[:5]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retrieval, "retrieval_items", lambda: few)
@@ -170,7 +171,7 @@ def _few_retrieval_questions() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The test's own working directory, free of the developer's settings."""
+    """The test's own working directory, without the developer's settings."""
     for name in list(os.environ):
         if name.startswith("HEDGEROW_") and not name.startswith("HEDGEROW_TEST_"):
             monkeypatch.delenv(name)
@@ -185,16 +186,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Copies:
-    """SQLite databases that were made once."""
+    """SQLite databases that are created once."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # the processes of one run share them
+    if "PYTEST_XDIST_WORKER" in os.environ:  # shared by the processes of one run
         folder = folder.parent
     return Copies(folder / "databases")
 
 
 @pytest.fixture(scope="session")
 def fill(copies: Copies) -> Fill:
-    """Fills an empty database with what a function makes: ``fill(engine, function)``."""
+    """Fills an empty database with the result of a function: ``fill(engine, function)``."""
     return copies.fill
 
 
@@ -209,7 +210,7 @@ def server() -> Iterator[Server]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with a database runs on SQLite, and on PostgreSQL where its mark says so."""
+    """A test with a database runs on SQLite, and on PostgreSQL if its mark says so."""
     if "backend" not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker("databases")
@@ -220,7 +221,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def url(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[URL]:
-    """The address of a database without tables; not the one of ``engine``."""
+    """The address of a database without tables, different from that of ``engine``."""
     if backend == "sqlite":
         yield sqlite(home / "hedgerow.db")
         return
@@ -234,7 +235,7 @@ def url(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[UR
 def _database(
     backend: str, home: Path, request: pytest.FixtureRequest, *, starter: bool
 ) -> Iterator[Engine]:
-    """An upgraded database of the test's own: with the starter corpus, or empty."""
+    """The test's own upgraded database, with the starter corpus or empty."""
     if backend == "sqlite":
         copies: Copies = request.getfixturevalue("copies")
         copy = copies.starter if starter else copies.migrated
@@ -263,7 +264,7 @@ def starter_engine(backend: str, home: Path, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture(scope="session")
 def starter_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a database that holds the starter corpus; to be copied, not changed."""
+    """A folder with a database that contains the starter corpus. Copy it, do not change it."""
     folder = tmp_path_factory.mktemp("starter")
     copies.starter(folder / "hedgerow.db")
     return folder

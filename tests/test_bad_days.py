@@ -1,4 +1,4 @@
-"""Bad days: each gives one sentence and exit code 1, and changes nothing."""
+"""Bad days: each problem gives one sentence and exit code 1, and changes nothing."""
 
 import contextlib
 import functools
@@ -29,9 +29,9 @@ from tests.support.disks import disk_of
 pytestmark = both_databases
 
 COMMANDS = (["status"], ["init", "--empty"])
-"""One that reads and one that writes."""
+"""One command that reads, and one that writes."""
 APP = ["app", "--port", "3"]
-"""Where nothing else of the tests listens, and nothing asks: 1 and 9 are servers that are away."""
+"""A port that no other test uses. Ports 1 and 9 are those of unavailable servers."""
 
 
 @functools.cache
@@ -51,7 +51,7 @@ def project(home: Path) -> Path:
 def test_an_empty_database_is_not_filled_by_a_command_that_reads(
     url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a mistyped name, or what a broken disk has left of a project."""
+    """Files from a mistyped name, or from a damaged disk."""
     if url.database and url.get_backend_name() == "sqlite":
         Path(url.database).touch()
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url.render_as_string(hide_password=False))
@@ -64,7 +64,7 @@ def test_an_empty_database_is_not_filled_by_a_command_that_reads(
 def test_a_disk_without_any_room_is_called_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even for the file beside the database that SQLite begins with: 'disk I/O error'."""
+    """There is not even space for SQLite's journal next to the database: 'disk I/O error'."""
     with disk_of("1m", tmp_path / "disk") as folder:
         path = project(folder)
         with contextlib.suppress(OSError), (folder / "film").open("wb", buffering=0) as film:
@@ -98,7 +98,7 @@ def test_a_home_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def unwritable(home: Path) -> Iterator[Path]:
-    """A folder with a project that nobody can write in, not even root."""
+    """A project folder that nobody can write to, not even root."""
     project(home)
     if os.geteuid() != 0:
         home.chmod(0o500)
@@ -147,9 +147,9 @@ def test_a_file_of_settings_that_cannot_be_used(
     monkeypatch.delenv("HEDGEROW_HOME")
     (home / ".env").write_bytes(content)
     for command in (*COMMANDS, APP) if content.startswith(b"HEDGEROW_REVIEWER=Ada") else COMMANDS:
-        said = complaint(*command)
-        assert sentence in said
-        assert "sk-secret" not in said
+        message = complaint(*command)
+        assert sentence in message
+        assert "sk-secret" not in message
 
 
 # -- the database ------------------------------------------------------------------------
@@ -169,8 +169,8 @@ def test_a_damaged_database(command: list[str], keep: int, home: Path) -> None:
     path = project(home)
     damage(path, keep=keep)
     before = path.read_bytes()
-    said = complaint(*command)
-    assert "is damaged" in said or "cannot be read as a database" in said
+    message = complaint(*command)
+    assert "is damaged" in message or "cannot be read as a database" in message
     assert path.read_bytes() == before
 
 
@@ -178,8 +178,8 @@ def test_a_damaged_database(command: list[str], keep: int, home: Path) -> None:
 def test_a_truncated_database(command: list[str], home: Path) -> None:
     path = project(home)
     os.truncate(path, path.stat().st_size // 2 // 4096 * 4096)
-    said = complaint(*command)
-    assert "is damaged" in said or "cannot be read as a database" in said
+    message = complaint(*command)
+    assert "is damaged" in message or "cannot be read as a database" in message
 
 
 def test_damage_that_shows_only_in_the_middle_of_work(home: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_full_disk(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def small(connection: sqlite3.Connection, record: object) -> None:
         prepare(connection, record)  # type: ignore[arg-type]
-        connection.execute("PRAGMA max_page_count=1")  # no larger than it is
+        connection.execute("PRAGMA max_page_count=1")  # no larger than before
 
     monkeypatch.setattr(db_engine, "_prepare_sqlite", small)
     assert "The disk is full" in complaint("init")
@@ -287,7 +287,7 @@ def test_a_database_that_is_replaced_while_it_is_open(home: Path) -> None:
     with writing(engine) as session:
         session.merge(Setting(key="x", value="old"))
     (home / "kept").mkdir()
-    for file in home.glob("hedgerow.db*"):  # as docs/troubleshooting.md says: with its log
+    for file in home.glob("hedgerow.db*"):  # as in docs/troubleshooting.md: with its log
         shutil.move(file, home / "kept")
     project(home)
     with reading(engine) as session:
@@ -310,9 +310,9 @@ def test_a_server_that_is_away(
     command: list[str], url: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url)
-    said = complaint(*command)
-    assert sentence in said
-    assert "sk-secret" not in said
+    message = complaint(*command)
+    assert sentence in message
+    assert "sk-secret" not in message
 
 
 def server() -> URL:
@@ -328,9 +328,9 @@ def server() -> URL:
 def test_a_server_that_refuses(change: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     url = server().set(**change)  # type: ignore[arg-type]
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url.render_as_string(hide_password=False))
-    said = complaint("status")
-    assert "refuses the connection" in said
-    assert "sk-secret" not in said
+    message = complaint("status")
+    assert "refuses the connection" in message
+    assert "sk-secret" not in message
 
 
 @pytest.mark.databases("postgresql")
@@ -348,5 +348,5 @@ def test_a_connection_that_is_lost_in_the_middle(engine: Engine) -> None:
 
     with pytest.raises(HedgerowError, match="cannot be reached"):
         work()
-    with reading(engine) as session:  # the pool finds its way back
+    with reading(engine) as session:  # the pool reconnects
         assert session.get(Setting, "x") is None

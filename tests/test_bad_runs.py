@@ -1,4 +1,4 @@
-"""Long work on bad days: processes that die, folders that go, disks that fill, two at once."""
+"""Long work on bad days: dying processes, missing folders, full disks, two runs at once."""
 
 import re
 import shutil
@@ -70,7 +70,7 @@ def test_a_run_whose_process_dies_at_once_has_failed(
 def test_a_process_that_finds_no_database_makes_no_empty_one(
     project_engine: Engine, home: Path
 ) -> None:
-    """An empty file would stand in the way of putting the real one back."""
+    """An empty file would prevent restoring the real one."""
     project_engine.dispose()
     run = new_run(project_engine, "diagnose")
     (home / "hedgerow.db").rename(home / "away.db")
@@ -107,14 +107,14 @@ def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
 ) -> None:
     (home / "hedgerow_data").write_text("a file in its place")
     run = new_run(project_engine, "export")
-    said = complaint("run", str(run.id))
-    assert "hedgerow_data" in said and "cannot be created" in said
+    message = complaint("run", str(run.id))
+    assert "hedgerow_data" in message and "cannot be created" in message
     assert state(project_engine, run)[0] == RunState.QUEUED
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk with room for a few kilobytes."""
+    """A disk with space for a few kilobytes."""
     with disk_of("16k", tmp_path / "disk") as folder:
         yield folder
 
@@ -140,7 +140,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
     assert list(small_disk.iterdir()) == []
 
 
-def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> None:
+def test_a_second_diagnose_says_that_one_is_in_progress(project_engine: Engine) -> None:
     run = new_run(project_engine, "diagnose")
     claim(project_engine, run.id, host="elsewhere", pid=7)
     assert "is running in process 7 on elsewhere" in complaint("diagnose")
@@ -150,7 +150,7 @@ def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> N
 
 @both_databases
 def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both may have begun before either saw the other, such as on two hosts."""
+    """Both may have started before either saw the other, such as on two hosts."""
     with writing(engine) as session:
         for number in range(12):
             add_family(session, f"The bridge number {number} is safe.")
@@ -188,7 +188,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         assert hardness > 0
 
 
-def test_the_app_opens_where_nothing_can_be_measured(
+def test_the_app_opens_even_if_nothing_can_be_measured(
     project_engine: Engine, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with writing(project_engine) as session:

@@ -1,4 +1,4 @@
-"""The benches: each still finds what it imports, and says what it measures."""
+"""The benches: each can import its modules, and says what it measures."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""A provider's key is nowhere but in the environment of the process that needs it."""
+"""A provider's key is only in the environment of the process that needs it."""
 
 import logging
 import os
@@ -45,7 +45,7 @@ def engine(home: Path) -> Engine:
 
 @pytest.fixture
 def serve_own(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> Serve:
-    """Start a server whose address the environment names, so that its key goes there."""
+    """Start a server at the environment's address, so that the key is sent to it."""
 
     def start(**how: Any) -> tuple[str, ChatServer]:
         address, server = serve_chat(**how)
@@ -62,7 +62,7 @@ def request(engine: Engine, address: str, **how: Any) -> int:
 
 
 def start(engine: Engine, number: int, environment: dict[str, str]) -> list[str]:
-    """Start a run's process, and end it when its answers are stored.
+    """Start a run's process, and stop it when its answers are stored.
 
     Returns:
         What the list of processes showed meanwhile.
@@ -139,13 +139,13 @@ def test_a_refused_key_is_not_quoted(
 
 @pytest.fixture
 def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key is in the environment, and what follows a generation is left out."""
+    """The key is in the environment. The measuring after a generation is left out."""
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", KEY)
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
 def stored_texts(engine: Engine) -> str:
-    """All that a provider can have put into the database."""
+    """Everything that a provider may have put into the database."""
     with reading(engine) as session:
         rows = [*session.execute(select(Answer)).scalars(), *session.execute(select(Run)).scalars()]
         rows += session.execute(select(ModelCall)).scalars()
@@ -153,7 +153,7 @@ def stored_texts(engine: Engine) -> str:
 
 
 def ended_in_vain(number: int, sentence: str = "All 2 calls failed") -> None:
-    """A run of two calls, neither of which brings anything, says so without a word of the key."""
+    """A run of two calls without results says so, and its messages do not contain the key."""
     result = CliRunner().invoke(cli.app, ["run", str(number)])
     assert result.exit_code == 1 and sentence in result.output
     assert KEY not in result.output
@@ -218,7 +218,7 @@ def test_neither_key_nor_texts_follow_a_redirect(
 
 @pytest.mark.usefixtures("keyed")
 @pytest.mark.parametrize("bad", [f"{KEY}\n{KEY}", f"\u201c{KEY}\u201d", f"{KEY} {KEY}"])
-def test_a_key_that_was_copied_badly_is_told_but_not_quoted(
+def test_a_key_that_was_copied_badly_is_reported_but_not_quoted(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch, bad: str
 ) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", bad)

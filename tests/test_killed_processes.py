@@ -1,4 +1,4 @@
-"""Processes that are killed while reviewers decide: nothing that was confirmed is lost or half."""
+"""Processes that are killed while reviewers decide: no confirmed decision is lost or incomplete."""
 
 import os
 import random
@@ -25,12 +25,12 @@ from tests.support.factories import add_family
 
 KILLS = int(os.environ.get("HEDGEROW_TEST_KILLS", "3"))
 REVIEWERS = 3
-"""In each process."""
+"""Reviewers in each process."""
 
 
 @pytest.fixture
 def project(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Enough families for all that is decided here; the processes find them by the settings."""
+    """Enough families for all decisions here. The processes find them by the settings."""
     address = engine.url.render_as_string(hide_password=False)
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
     open_project(load_settings()).dispose()
@@ -41,29 +41,29 @@ def project(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Engi
 
 
 class Process:
-    """A server's worth of reviewers."""
+    """A process with the reviewers of one server."""
 
     def __init__(self, folder: Path) -> None:
-        """Start it; what it confirms goes to a file, which outlives it."""
+        """Start it. Its confirmations go to a file, which outlives it."""
         self.said = folder / f"{time.monotonic_ns()}.txt"
-        with self.said.open("wb") as said:
+        with self.said.open("wb") as file:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.deciding_process", str(REVIEWERS)],
                 cwd=ROOT,
                 env=os.environ | {"PYTHONPATH": str(ROOT)},
-                stdout=said,
+                stdout=file,
                 stderr=subprocess.PIPE,
             )
 
     def kill(self) -> None:
-        """End it by a signal that it can't answer."""
+        """Stop it with a signal that it can't handle."""
         self._process.send_signal(signal.SIGKILL)
         _, complained = self._process.communicate()
         assert self._process.returncode == -signal.SIGKILL, complained.decode()
         assert not complained, complained.decode()
 
     def confirmed(self) -> set[str]:
-        """The action ids of what was said to be stored."""
+        """The action ids of the confirmed decisions."""
         lines = self.said.read_text("utf-8").splitlines(keepends=True)
         return {line.strip() for line in lines if line.endswith("\n")}
 
@@ -78,7 +78,7 @@ class Process:
 
 @contextmanager
 def at_work(folder: Path) -> Iterator[list[Process]]:
-    """Two processes that decide on the same queue, as two servers of one project do."""
+    """Two processes that decide on the same queue, like two servers of one project."""
     processes = [Process(folder), Process(folder)]
     try:
         yield processes
@@ -108,7 +108,7 @@ def test_kills_under_load_lose_no_confirmed_decision_and_leave_nothing_contradic
             assert confirmed <= stored(project)
             processes[number % 2] = Process(tmp_path)
         for process in processes:
-            process.wait_until_at_work()  # what the killed ones had on their screens stops nobody
+            process.wait_until_at_work()  # the killed ones' cards block nobody
     with_all = confirmed | {action for process in processes for action in process.confirmed()}
     assert with_all <= stored(project)
     sys.stdout.write(f"{len(with_all)} confirmed, {len(stored(project))} stored\n")

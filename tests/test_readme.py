@@ -1,13 +1,13 @@
-"""The commands that the README and the guides show do what they say: they are run.
+"""The commands in the README and the guides work: they are executed.
 
-Taken are the lines of fenced blocks that begin with ``hedgerow ``; a backslash at the end of a line
-joins the next one to it. A block marked ``text`` shows a form, not commands, and is left out. Each
-document starts with the starter corpus loaded and runs its commands in order. Lines that begin with
-``export HEDGEROW_`` set a variable for the rest of the document, and ``UID`` stands for a variant
-that is pending at that moment.
+These are the lines of fenced blocks that begin with ``hedgerow ``. A backslash at the end of a line
+joins the next line to it. A block marked ``text`` shows the general form of a command and is left
+out. Each document starts with the starter corpus and runs its commands in order. Lines that begin
+with ``export HEDGEROW_`` set a variable for the rest of the document, and ``UID`` is replaced by
+the uid of a pending variant.
 
-Commands that run on, load a model, or ask one, are run with ``--help`` appended: that checks their
-names and options.
+Commands that do not end, load a model or query one are run with ``--help`` appended, which checks
+their names and options.
 """
 
 import re

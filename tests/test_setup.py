@@ -1,4 +1,4 @@
-"""Installing and starting: the lock, the Makefile's promises and Streamlit's settings."""
+"""Installing and starting: the lock file, the Makefile's promises and Streamlit's settings."""
 
 import os
 import re
@@ -62,7 +62,7 @@ def test_the_lock_suits_every_machine() -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The files that `make` reads, and an interpreter that records what its pip is told."""
+    """The files that `make` reads, and an interpreter that records the arguments of its pip."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
@@ -82,7 +82,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # Without the variables that an outer `make test` hands down.
+    # Without the variables that an outer `make test` passes on.
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
     return subprocess.run(
         ["make", *arguments], cwd=checkout, env=environment, capture_output=True, text=True
@@ -95,7 +95,7 @@ def pip_calls(checkout: Path) -> list[str]:
 
 
 def age(file: Path, seconds: float) -> None:
-    """Move the file's time into the past, or the future for a negative number."""
+    """Move the file's time into the past, or for a negative number into the future."""
     time = file.stat().st_mtime - seconds
     os.utime(file, (time, time))
 
@@ -169,7 +169,7 @@ def test_streamlit_knows_every_option_of_the_app_by_its_variable() -> None:
 
 
 def areas(scheme: str) -> list[Mapping[str, str]]:
-    """The colours of the main area and of the sidebar, which inherits what it doesn't set."""
+    """The colours of the main area and of the sidebar, which inherits missing ones."""
     main = STREAMLIT["theme"][scheme]
     return [main, main | main["sidebar"]]
 
@@ -186,7 +186,7 @@ def test_text_and_links_are_readable(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_controls_and_charts_stand_out(scheme: str) -> None:
+def test_controls_and_charts_have_contrast(scheme: str) -> None:
     for area in areas(scheme):
         assert contrast(area["primaryColor"], area["backgroundColor"]) >= AA_GRAPHICS
     main = STREAMLIT["theme"][scheme]

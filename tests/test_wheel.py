@@ -1,4 +1,4 @@
-"""The wheel, installed where no checkout is: everything is in it, and the app is the same."""
+"""The wheel, installed without a checkout, is complete, and its app is the same."""
 
 import json
 import os
@@ -25,7 +25,7 @@ OPTIONS = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text(encoding="ut
 
 @pytest.fixture(scope="module")
 def files() -> list[str]:
-    """The checkout's files that belong to the program, as git knows them."""
+    """The checkout's files that belong to the program, as listed by git."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES],
         cwd=ROOT,
@@ -38,7 +38,7 @@ def files() -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheel(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of a copy, so that nothing is left in the checkout."""
+    """A wheel built from a copy, so that nothing is left in the checkout."""
     copy = tmp_path_factory.mktemp("checkout")
     for name in [*files, "pyproject.toml", "README.md", "LICENSE"]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,14 +58,15 @@ def pip(*arguments: str, cwd: Path) -> None:
 
 @pytest.fixture(scope="module")
 def hedgerow(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command in a fresh environment: it has the other packages and no way to the checkout."""
+    """The command in a fresh environment with the other packages, but without access to the
+    checkout."""
     folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder, symlinks=True)
     bin_folder = folder / "bin"
     target = [f"--python={bin_folder / 'python'}", "install", "--no-deps", "--no-compile"]
     pip(*target, str(wheel), cwd=folder)
-    # Only now, or pip would take the checkout's installation for this one's. A folder that is named
-    # in a .pth file has its own .pth files ignored, and so the one that leads to the checkout.
+    # Only now, or pip would take the checkout's installation for this one's. A folder in a .pth
+    # file has its own .pth files ignored, including the one that leads to the checkout.
     names = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", vars=names))
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
@@ -74,7 +75,7 @@ def hedgerow(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory outside of the checkout."""
+    """An empty working directory outside the checkout."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     return home
 
@@ -95,7 +96,7 @@ def test_the_trained_encoder_is_in_the_wheel_and_small(wheel: Path) -> None:
 
 @pytest.fixture
 def app(hedgerow: Path, elsewhere: Path) -> Iterator[str]:
-    """The address of the app over a new project with the starter corpus."""
+    """The address of the app for a new project with the starter corpus."""
     ask(hedgerow, "init", cwd=elsewhere)
     started = subprocess.Popen(
         [hedgerow, "app", "--json"],
@@ -128,12 +129,12 @@ def test_an_installed_wheel_is_the_same_app(hedgerow: Path, elsewhere: Path, app
     assert isinstance(status["anchors"], int) and status["anchors"] > 100
     opened = first_page(app)
     assert opened.headings[0] == "Overview" and not opened.errors
-    look, settings = opened.session.custom_theme, opened.session.config
-    assert look.light.primary_color == OPTIONS["theme"]["light"]["primaryColor"]
-    assert list(look.heading_font_sizes) == OPTIONS["theme"]["headingFontSizes"]
-    assert list(look.heading_font_weights) == OPTIONS["theme"]["headingFontWeights"]
+    theme, settings = opened.session.custom_theme, opened.session.config
+    assert theme.light.primary_color == OPTIONS["theme"]["light"]["primaryColor"]
+    assert list(theme.heading_font_sizes) == OPTIONS["theme"]["headingFontSizes"]
+    assert list(theme.heading_font_weights) == OPTIONS["theme"]["headingFontWeights"]
     colours = OPTIONS["theme"]["dark"]["chartCategoricalColors"]
-    assert list(look.dark.chart_categorical_colors) == colours
+    assert list(theme.dark.chart_categorical_colors) == colours
     assert settings.toolbar_mode == settings.ToolbarMode.MINIMAL
     assert settings.show_error_links == settings.ShowErrorLinks.SHOW_ERROR_LINKS_FALSE
     assert settings.disable_data_export and not settings.gather_usage_stats

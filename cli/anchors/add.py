@@ -113,7 +113,7 @@ def anchors_add(
         "dry_run": dry_run,
         "notes": list(table.notes),
         "added_before": before.run.id if before else None,
-        "originals": _told(originals, added.originals.types),
+        "originals": _summary(originals, added.originals.types),
         "originals_chosen": texts.total(),
     }
     lines = [*table.notes]
@@ -128,7 +128,7 @@ def anchors_add(
     show(result, as_json, *lines, *_left_out(done.preview, table, include_suspicious))
 
 
-def _told(originals: Originals, types: Mapping[str, int]) -> dict[str, Any]:
+def _summary(originals: Originals, types: Mapping[str, int]) -> dict[str, Any]:
     return {
         "columns": dict(originals.columns),
         "added": {type_id: types.get(type_id, 0) for type_id in originals.columns},

@@ -215,7 +215,9 @@ def _priced(session: Session, model: ModelChoice, budget: float | None) -> Model
     """The model with its price, if known."""
     if model.architecture != CHAT:
         if budget is not None:
-            raise HedgerowError("Expected --budget with --architecture chat only; leave it out.")
+            raise HedgerowError(
+                "--budget requires --architecture chat; leave it out, or choose a chat model."
+            )
         return model
     return model.model_copy(update={"price": price_under(session, model.name, budget)})
 

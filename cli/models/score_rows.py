@@ -15,7 +15,7 @@ from training.benchmarks.results.unseen_antonyms import UnseenScore
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
 
 Unseen = Mapping[int, UnseenScore]
-"""By result id; only SemAntoNeg results of models trained here."""
+"""The second scores by result id, for SemAntoNeg results of models trained here."""
 
 
 def facts(row: Scored, unseen: Unseen) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def facts_by_model(
 
     Args:
         rows: the newest first.
-        suite: of mteb's or lm_eval's tasks, or a single one, as the command names it; '' for a
+        suite: a suite of mteb or lm_eval tasks, or a single task, as named in the command; '' for a
             benchmark.
     """
     found: dict[ModelKey, list[Scored]] = {}

@@ -40,7 +40,7 @@ def names_of_models(named: Sequence[str], file: Path | None) -> list[str]:
     """The models from options and a file, each once; one without a name if there are none.
 
     Raises:
-        HedgerowError: the file can't be read or names none.
+        HedgerowError: the file can't be read or names no models.
     """
     found = list(named)
     if file is not None:
@@ -60,7 +60,7 @@ def fitting_models(engine: Engine, settings: Settings, asked: Iterable[ModelChoi
     """The models whose files do not rule them out.
 
     Raises:
-        HedgerowError: none is left.
+        HedgerowError: no model is left.
     """
     models: list[ModelChoice] = []
     skipped: list[SkippedModel] = []
@@ -93,7 +93,7 @@ def carry_out(settings: Settings, engine: Engine, run_id: int, *, several: bool)
     """Carry out a run; models that can't be loaded are skipped if there are several.
 
     Raises:
-        RunEnded: as `carry_out_run`; with several models only where nothing was measured.
+        RunEnded: as in `carry_out_run`, but with several models only if nothing was measured.
     """
     try:
         return CarriedOut(carry_out_run(settings, engine, run_id), [])

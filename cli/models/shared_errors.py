@@ -16,7 +16,7 @@ from training.benchmarks.results.common_errors import CommonErrors, common_error
 from training.benchmarks.results.queries import NEGATION, Scored, by_column, full_result, newest
 
 SHOWN = 20
-"""Most items and parts shown to people; --json has all."""
+"""Maximum number of items and parts shown to people; --json has all."""
 
 
 def errors(
@@ -60,7 +60,7 @@ def errors(
 
 
 def _more(found: CommonErrors) -> list[str]:
-    """Says that the tables are cut, if they are."""
+    """A sentence that the tables are shortened, if they are."""
     longest = max(len(found.errors), len(found.parts))
     return [f"The tables show the first {SHOWN}; --json has all."] if longest > SHOWN else []
 

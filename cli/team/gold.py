@@ -60,7 +60,7 @@ _USES = {GoldUse.MIXED: "the review queue", GoldUse.TRAINING: "practice rounds"}
 
 
 def _hint(session: Session, found: Iterable[Gold]) -> list[str]:
-    """How to have gold items shown in the queue, if there are any and they are not."""
+    """How to show gold items in the queue, if there are any and they are not shown."""
     is_hidden = not get_setting(session, GOLD_RATE)
     if is_hidden and any(one.use is GoldUse.MIXED for one in found):
         return [

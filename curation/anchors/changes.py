@@ -114,8 +114,8 @@ def correct_anchor(
     )
     session.flush()
     changes = _reopen(session, anchor_id)
-    looks = sum(c.before in _DECIDED and c.after is Status.PENDING for c in changes)
-    return Correction(anchor.revision, looks, tuple(changes))
+    second_looks = sum(c.before in _DECIDED and c.after is Status.PENDING for c in changes)
+    return Correction(anchor.revision, second_looks, tuple(changes))
 
 
 def _lock(session: Session, anchor_id: int) -> Anchor:

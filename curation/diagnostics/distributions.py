@@ -40,7 +40,7 @@ STATUSES = (Status.PENDING, Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
 
 _Values = Select[str, Status, str | None]
-"""Type, status, and the values of its variants, joined by commas; None where none has one."""
+"""Type, status, and the values of its variants, joined by commas; None if no variant has one."""
 
 
 class Count(NamedTuple):

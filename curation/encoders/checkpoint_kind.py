@@ -46,7 +46,7 @@ _OTHER_HEAD = re.compile(r"For[A-Z]")
 
 
 def require_encoder(folder: Path) -> None:
-    """Refuse a folder whose files show that it contains no text encoder.
+    """Refuse a folder whose files show that it does not contain a text encoder.
 
     Raises:
         HedgerowError: it contains a model of another kind, or its configuration is damaged.
@@ -62,7 +62,7 @@ def require_encoder(folder: Path) -> None:
 
 
 def require_encoder_config(name: str, config: Any, files: Sequence[str]) -> None:
-    """Refuse a model on the Hub whose files show that it is no text encoder.
+    """Refuse a model on the Hub whose files show that it is not a text encoder.
 
     Args:
         config: the contents of its config.json, according to the Hub.

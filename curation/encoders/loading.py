@@ -79,8 +79,8 @@ def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer
         device: 'cpu', 'cuda', 'mps' …; None for the best available one.
 
     Raises:
-        HedgerowError: the model does not exist or is no text encoder, the Hub can't be reached, the
-            weights are not safetensors, a built-in encoder's weights have the wrong hash, or a
+        HedgerowError: the model does not exist or is not a text encoder, the Hub can't be reached,
+            the weights are not safetensors, a built-in encoder's weights have the wrong hash, or a
             plug-in fails.
     """
     model: SentenceTransformer

@@ -91,7 +91,7 @@ def _asks_for_the_subject(words: Sequence[str]) -> bool:
     verb = next((i for i in reach if _may_be_finite(words[i])), 0)
     if not verb or (words[0] == "who" and verb > 1):
         return False
-    if not _NOMINATIVES.isdisjoint(words[1:verb]):  # "Which train he took" is no question by itself
+    if not _NOMINATIVES.isdisjoint(words[1:verb]):  # "Which train he took" alone is not a question
         return False
     after = (
         verb + 1 + (words[verb] in _AUXILIARIES)

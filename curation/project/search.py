@@ -159,7 +159,7 @@ def _hits(session: Session, kind: SearchKind, ids: Sequence[int]) -> list[Hit]:
 
 
 def variant_hits(session: Session, ids: Sequence[int]) -> list[Hit]:
-    """These variants as a search gives them, in this order."""
+    """These variants as results of a search, in this order."""
     return _hits(session, SearchKind.VARIANTS, ids)
 
 

@@ -96,8 +96,8 @@ class Runs:
         """
         if n < SHORTEST:
             raise HedgerowError(
-                f"Expected runs of at least {SHORTEST} words, found {n}; most texts share shorter "
-                "phrases."
+                f"Expected sequences of at least {SHORTEST} words, found {n}; most texts share "
+                "shorter phrases."
             )
         self.n = n
         runs, wholes, self.texts = [], [], 0

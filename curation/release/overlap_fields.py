@@ -15,7 +15,7 @@ import numpy as np
 from curation.release.overlap import Hashed, Runs, chunks
 
 QUERY, DOCUMENT = SIDES = ("query", "document")
-"""A benchmark's sides: what is asked or compared, and what it is compared with."""
+"""A benchmark's sides: the queries, and the texts they are compared with."""
 
 ANCHOR, POSITIVE, NEGATIVE, UNSUPPORTED = FIELDS = (
     "anchor",

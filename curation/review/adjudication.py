@@ -14,7 +14,7 @@ from sqlmodel import col
 from curation.anchors.current_revision import of_current_revision
 from curation.anchors.sources import is_bundled
 from curation.review.decisions import chunks, counts_still
-from curation.review.history import is_settlement, stands
+from curation.review.history import is_settlement, not_retracted
 from curation.review.people.reviewers import shown_name, whose
 from curation.review.queue import Queue, in_queue
 from db.models import (
@@ -141,7 +141,7 @@ def _given(session: Session, variant_ids: Collection[int]) -> Iterator[GivenVerd
         .where(
             col(Decision.variant_id).in_(variant_ids),
             col(Reviewer.kind) == ReviewerKind.PERSON,
-            stands(),
+            not_retracted(),
             counts_still(),
         )
         .order_by(col(Decision.id))
@@ -222,7 +222,7 @@ def _disputes(
         .where(
             col(Decision.variant_id).in_(ids),
             col(Reviewer.kind) == ReviewerKind.PERSON,
-            stands(),
+            not_retracted(),
             counts_still(),
         )
         .order_by(col(Decision.id))

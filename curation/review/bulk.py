@@ -138,7 +138,7 @@ class BulkRule:
         return any(isinstance(c, MeasureClause | FlagSet) for c in self.clauses)
 
 
-def said_by(verb: str, judge: str) -> BulkRule:
+def opinion_rule(verb: str, judge: str) -> BulkRule:
     """The rule for the variants on which a judge gave this verdict, for any name of a judge."""
     clause = OpinionClause(verb, judge)
     return BulkRule(str(clause), (clause,))

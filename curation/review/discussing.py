@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import of_current_revision
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.notes import clean_lines
 from curation.review.people.reviewers import is_by, shown_name
 from curation.review.shown_card import MAX_NOTE
@@ -105,7 +105,7 @@ def _is_open() -> ColumnElement[bool]:
             col(Decision.variant_id) == col(DiscussMark.variant_id),
             col(Decision.adjudicates),
             col(Decision.decided_at) > col(DiscussMark.created_at),
-            stands(),
+            not_retracted(),
         )
         .exists()
     )

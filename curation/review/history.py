@@ -55,12 +55,12 @@ class PastDecision(NamedTuple):
     cue: CueChange | None
 
     @property
-    def stands(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the status of the variant depends on it."""
         return self.counts and not self.retracted
 
 
-def stands() -> ColumnElement[bool]:
+def not_retracted() -> ColumnElement[bool]:
     """SQL: the decision is not a retract and has not been retracted."""
     retract = aliased(Decision)
     retracted = select(col(retract.id)).where(col(retract.retracts_id) == Decision.id).exists()
@@ -76,7 +76,7 @@ def is_settlement() -> ColumnElement[bool]:
     return and_(
         col(Decision.adjudicates),
         col(Reviewer.kind) == ReviewerKind.PERSON,
-        stands(),
+        not_retracted(),
         counts_still(),
     )
 
@@ -133,7 +133,7 @@ def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
 
 def latest_of_each(past: Iterable[PastDecision]) -> list[PastDecision]:
     """Each reviewer's latest decision that counts, in the order of their first ones."""
-    return list({decision.reviewer_id: decision for decision in past if decision.stands}.values())
+    return list({decision.reviewer_id: decision for decision in past if decision.is_valid}.values())
 
 
 def decided_by(session: Session, reviewer_id: int, variant_ids: Sequence[int]) -> set[int]:
@@ -144,7 +144,7 @@ def decided_by(session: Session, reviewer_id: int, variant_ids: Sequence[int]) -
         .where(
             col(Decision.variant_id).in_(variant_ids),
             is_by(session, Decision.reviewer_id, reviewer_id),
-            stands(),
+            not_retracted(),
             counts_still(),
         )
     )
@@ -157,7 +157,9 @@ def replacement_of(session: Session, variant_id: int) -> str | None:
         select(col(Variant.uid))
         .join(Decision, col(Decision.child_id) == col(Variant.id))
         .where(
-            col(Decision.variant_id) == variant_id, col(Decision.verdict) == Verdict.EDIT, stands()
+            col(Decision.variant_id) == variant_id,
+            col(Decision.verdict) == Verdict.EDIT,
+            not_retracted(),
         )
         .order_by(col(Decision.id).desc())
         .limit(1)
@@ -191,7 +193,7 @@ def last_actions(session: Session, reviewer_id: int, *, limit: int) -> list[OwnA
     before: int | None = None
     while len(found) < limit:
         query = select(col(Decision.action_id)).where(
-            is_by(session, Decision.reviewer_id, reviewer_id), stands()
+            is_by(session, Decision.reviewer_id, reviewer_id), not_retracted()
         )
         if before is not None:
             query = query.where(col(Decision.id) < before)
@@ -240,7 +242,7 @@ def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[s
         .where(
             is_by(session, Decision.reviewer_id, reviewer_id),
             col(Decision.id) > last_before(session, moment),
-            stands(),
+            not_retracted(),
         )
         .distinct()
     )

@@ -44,7 +44,7 @@ from curation.review.assignment.begun import (
     unfinished,
 )
 from curation.review.decisions import chunks, counts_still
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from db.models import (
     Decision,
     Reviewer,
@@ -269,7 +269,7 @@ def decided_by_a_person() -> ColumnElement[bool]:
         .where(
             col(Decision.variant_id) == Variant.id,
             col(Reviewer.kind) == ReviewerKind.PERSON,
-            stands(),
+            not_retracted(),
             counts_still(),
         )
         .exists()

@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
 from curation.review.discussing import OwnMark, latest_mark, undo_mark
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.notes import OwnNote, latest_note, retract_note
 from curation.review.people.reviewers import is_by
 from curation.taxonomy.built_in import GUIDELINE_VERSION
@@ -124,7 +124,7 @@ class _Action(NamedTuple):
 def _latest_action(session: Session, reviewer_id: int) -> _Action | None:
     row = session.execute(
         select(col(Decision.action_id), col(Decision.decided_at))
-        .where(is_by(session, Decision.reviewer_id, reviewer_id), stands())
+        .where(is_by(session, Decision.reviewer_id, reviewer_id), not_retracted())
         .order_by(col(Decision.id).desc())
         .limit(1)
     ).first()
@@ -148,7 +148,7 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
         .where(
             col(Decision.action_id) == action_id,
             is_by(session, Decision.reviewer_id, reviewer_id),
-            stands(),
+            not_retracted(),
         )
         .order_by(col(Decision.id))
     ).all()

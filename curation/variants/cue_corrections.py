@@ -59,16 +59,16 @@ def restore_cues(session: Session, action_id: str, *, reviewer_id: int, undo_id:
     )
     variants = session.execute(select(Variant).where(col(Variant.id).in_(of_action))).scalars()
     for variant in variants.all():
-        cue = _standing_cue(session, variant.id)
+        cue = _current_cue(session, variant.id)
         if cue != variant.cue:
             correct_cue(session, variant, cue, reviewer_id=reviewer_id, action_id=undo_id)
             measure_variants(session, [variant.id])
 
 
-def _standing_cue(session: Session, variant_id: int) -> str | None:
+def _current_cue(session: Session, variant_id: int) -> str | None:
     """The variant's cue by its corrections. There must be at least one."""
     retract = aliased(Decision)
-    stands = (
+    valid = (
         select(col(Decision.id))
         .where(
             col(Decision.variant_id) == col(CueCorrection.variant_id),
@@ -81,7 +81,7 @@ def _standing_cue(session: Session, variant_id: int) -> str | None:
     of_variant = col(CueCorrection.variant_id) == variant_id
     latest = (
         select(col(CueCorrection.after))
-        .where(of_variant, stands)
+        .where(of_variant, valid)
         .order_by(col(CueCorrection.id).desc())
         .limit(1)
     )

@@ -1,4 +1,4 @@
-"""The real app in real Chromium: a server over the test's own project, and a page on it."""
+"""The real app in real Chromium: a server for the test's own project, and a page."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from tests.support.factories import add_family, person
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
 
 Share = Callable[[Path], str]
-"""Has the app show the project of a working directory; gives the app's address."""
+"""Makes the app show the project of a working directory; returns the app's address."""
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def chromium() -> Iterator[Chromium]:
 
 @pytest.fixture
 def page(chromium: Chromium) -> Iterator[Page]:
-    """A page, 1440 by 900, with nothing remembered from another test."""
+    """A page of 1440 by 900 pixels without any state from other tests."""
     with chromium.page() as page:
         yield page
 
@@ -59,8 +59,8 @@ def project(copies: Copies, home: Path, fill: Fill) -> Engine:
 def share(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Share]:
     """Show a working directory's project in the app that all tests share.
 
-    Starting an app for each test would take a third of the time of all tests here. A test that
-    ends the app, or is about its start, has one of its own.
+    Starting an app for each test would take a third of the time of all tests here. Tests that stop
+    the app or test its start have their own.
     """
     folder, first = tmp_path_factory.mktemp("shared"), tmp_path_factory.mktemp("first")
 

@@ -1,4 +1,4 @@
-"""One of each element whose inside our scripts and style sheets rely on."""
+"""One of each element whose internals our scripts and style sheets rely on."""
 
 import streamlit as st
 

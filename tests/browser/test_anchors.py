@@ -1,4 +1,4 @@
-"""Adding anchors in Chromium: a file is looked at, then added once; a renamed image is refused."""
+"""Adding anchors in Chromium: a file is previewed and added once; a renamed image is refused."""
 
 import sqlite3
 from pathlib import Path
@@ -32,12 +32,12 @@ def test_a_file_is_looked_at_and_added_once(
     image.write_bytes(PNG)
     table.write_text(CSV, "utf-8")
     chooser.set_input_files(image)
-    told = page.get_by_text("photo.csv is a PNG image; choose another file.")
-    expect(told).to_be_visible()
+    message = page.get_by_text("photo.csv is a PNG image; choose another file.")
+    expect(message).to_be_visible()
     chooser.set_input_files(table)
     button = page.get_by_role("button", name="Add 2 anchors")
     expect(button).to_be_visible()
-    expect(told).not_to_be_visible()
+    expect(message).not_to_be_visible()
     expect(page.get_by_text("Suspicious 1", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 800
     button.dblclick()
@@ -73,7 +73,7 @@ def test_a_word_without_an_end_does_not_widen_a_page(
 
 
 def tick(page: Page, row: int) -> None:
-    """Click the box of a row; the table is drawn on a canvas."""
+    """Click the box of a row. The table is drawn on a canvas."""
     box = page.get_by_test_id("stDataFrame").locator("canvas").first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 18, box["y"] + 52 + 35 * row)

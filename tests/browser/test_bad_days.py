@@ -1,4 +1,4 @@
-"""Bad days in a real browser: killed and restarted servers, two windows, a database gone."""
+"""Failures in a real browser: killed and restarted servers, two windows, a missing database."""
 
 import signal
 import time
@@ -20,7 +20,7 @@ from tests.support.databases import Copies, Fill, opened
 from tests.support.factories import add_family, person
 
 DELAYS_MS = (0, 50, 130)
-"""After a key press, until the server is killed: before, while and after the decision is stored."""
+"""Times from a key press to killing the server: before, while and after the decision is stored."""
 
 
 @pytest.fixture
@@ -49,14 +49,14 @@ def server(home: Path, engine: Engine) -> Iterator[App]:
 
 
 def wait_for_card(page: Page) -> str:
-    """Wait until a card is there and takes keys; its variant's uid."""
+    """Wait until a card accepts keys. Returns its variant's uid."""
     expect(card(page)).to_be_visible()
     page.wait_for_timeout(400)
     return shown(page)
 
 
 def press_until(page: Page, key: str, seen: Callable[[], bool]) -> None:
-    """Press a key, again if need be: on a busy machine a card is shown before it takes one."""
+    """Press a key repeatedly: on a busy machine, a card may be visible before it accepts keys."""
     for _ in range(20):
         page.keyboard.press(key)
         for _ in range(15):
@@ -75,14 +75,14 @@ PRESSED = """() => {
   window.addEventListener("keydown",
     () => window.pressed.push(document.querySelector("article.hg-card").dataset.variant), true);
 }"""
-"""Keep what was shown at each key press; asked for beforehand, it may be another card by then."""
+"""Record which card was shown at each key press. A query before the press may see another card."""
 
 
 @pytest.mark.slow
 def test_a_fresh_server_shows_a_permalink_and_killed_after_a_key_press_it_loses_no_card(
     server: App, home: Path, page: Page
 ) -> None:
-    """The decision is stored, or its card comes again: never neither, never both."""
+    """Either the decision is stored or its card appears again: never neither, never both."""
     asked: list[str] = []
     page.on("request", hear := lambda request: asked.append(request.url))
     (uid,) = rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0]
@@ -111,7 +111,7 @@ def test_a_fresh_server_shows_a_permalink_and_killed_after_a_key_press_it_loses_
 def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
     server: App, engine: Engine, home: Path, page: Page
 ) -> None:
-    """As after closing the laptop; meanwhile somebody else has decided on the card."""
+    """As after closing the laptop. Meanwhile, somebody else has decided on the card."""
     visit(page, server.address, "/review")
     uid = wait_for_card(page)
     server.end(signal.SIGKILL)
@@ -165,8 +165,8 @@ def test_a_database_that_is_away_for_a_while_is_one_sentence(
     visit(page, share(home), "/review")
     uid = wait_for_card(page)
     (home / "hedgerow.db").rename(home / "away.db")
-    told = page.get_by_text("no longer exists; restore it").first
-    press_until(page, "a", told.is_visible)
+    message = page.get_by_text("no longer exists; restore it").first
+    press_until(page, "a", message.is_visible)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_role("link", name="Release & export")).to_be_visible()
     assert not (home / "hedgerow.db").exists()

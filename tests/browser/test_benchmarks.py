@@ -20,12 +20,12 @@ from tests.support.factories import person
 from tests.training.benchmarks.support.running import semantoneg
 
 RUN_MS = 120_000
-"""Loading the model and PyTorch takes seconds alone, and a minute on a busy machine."""
+"""Loading the model and PyTorch takes some seconds, or a minute on a busy machine."""
 
 
 @pytest.fixture
 def project(home: Path) -> None:
-    """A kept file of SemAntoNeg, and a release with three families in its test split."""
+    """A stored SemAntoNeg file, and a release with three families in its test split."""
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
     with writing(engine) as session:
@@ -38,7 +38,7 @@ def project(home: Path) -> None:
 
 
 def pick_first(page: Page) -> None:
-    """Tick the box before the first row of the list of items, which is drawn on a canvas."""
+    """Select the box before the first row of the list of items, which is drawn on a canvas."""
     table = page.get_by_test_id("stDataFrame").last
     table.scroll_into_view_if_needed()
     place = table.bounding_box()
@@ -61,8 +61,8 @@ def test_from_a_run_over_its_scores_to_a_record_in_review(
     page.get_by_role("button", name="Run", exact=True).click()
     # A new project has a before and an after: the built-in encoder and the one trained from it.
     models = "hedgerow-minilm, all-MiniLM-L6-v2"
-    said = rf"^Run \d+ is done: 4 results; SemAntoNeg, Hedgerow with {models}\.$"
-    done = page.get_by_text(re.compile(said))
+    message = rf"^Run \d+ is done: 4 results; SemAntoNeg, Hedgerow with {models}\.$"
+    done = page.get_by_text(re.compile(message))
     expect(done).to_be_visible(timeout=RUN_MS)
     settle(page)
 

@@ -1,4 +1,4 @@
-"""The Compare page in Chromium: groups ranked, a chart saved, sentences kept as a linked set."""
+"""The Compare page in Chromium: a ranking of groups, a saved chart, and a set with a link."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ SENTENCES = ["It rains.", "It pours.", '<img src=x onerror="window.hacked=1"> **
 
 @pytest.fixture
 def measured(home: Path) -> None:
-    """The sixty groups and three sentences under the built-in encoder and a trained one."""
+    """The sixty groups and three sentences with the built-in encoder and a trained one."""
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
     trained = "run 7: all-MiniLM-L6-v2, release 1"

@@ -1,4 +1,4 @@
-"""The diagnostics page in Chromium: mark a region of the scatter, see its variants, review them."""
+"""The diagnostics page in Chromium: select a region of the scatter, and review its variants."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ HOSTILE = '<img src=x onerror="window.hacked=1"> is **not** safe.'
 
 @pytest.fixture
 def measured(home: Path) -> Engine:
-    """Forty verbal negations whose measures fill the scatter, one of them hostile."""
+    """Forty verbal negations whose measures fill the scatter; one of them is hostile."""
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         person(session)

@@ -1,4 +1,4 @@
-"""The first day: a project with nothing in it. Every page says what to do next, and can be used."""
+"""An empty project: every page says what to do next, and can be used."""
 
 from typing import NamedTuple
 
@@ -28,11 +28,11 @@ NEXT = {
     "taxonomy": ("Type", "Add a type"),
     "settings": ("No model has reviewed yet.",),
 }
-"""What each page says to somebody who has nothing yet, and what leads on."""
+"""The text and the next step on each page of an empty project."""
 
 
 class Seen(NamedTuple):
-    """A page as it was found."""
+    """What was found on a page."""
 
     said: str
     failed: int
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 def visits(
     chromium: Chromium, share: Share, copies: Copies, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Seen]:
-    """Every page of an app over an empty project, seen wide and narrow."""
+    """Every page of an app with an empty project, in wide and narrow windows."""
     home = tmp_path_factory.mktemp("empty")
     with opened(copies.project(home / "hedgerow.db")) as engine, writing(engine) as session:
         let_comparing_wait(session)

@@ -1,4 +1,4 @@
-"""The Generate page in Chromium over a chat server: a trial, the run, a pause, the first review."""
+"""The Generate page in Chromium with a chat server: a trial, the run, a pause, the first review."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ KEY = "sk-typed-in-7d1f"
 
 @pytest.fixture
 def anchors(home: Path) -> None:
-    """Anchors without variants, and somebody who reviews."""
+    """Anchors without variants, and a reviewer."""
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         session.add(Source(id=1, name="test"))

@@ -1,4 +1,4 @@
-"""From a fresh database to a trained encoder and a data set, as a person goes."""
+"""A user's way from a fresh database to a trained encoder and a data set."""
 
 import zipfile
 from pathlib import Path
@@ -17,11 +17,11 @@ from tests.support.factories import add_family, model
 
 NEW_WORDING = "Nobody in the whole wide world would say so."
 TRAINING_MS = 180_000
-"""How long a tiny training may take here: loading torch and MiniLM is most of it."""
+"""Timeout for a tiny training run here. Most of the time is for loading torch and MiniLM."""
 
 
 def decide_three(page: Page) -> None:
-    """One accepted, one rejected with a note, one edited although the checks flag it."""
+    """Accept one, reject one with a note, and edit one although the checks flag it."""
     press(page, "a")
     editor(page, "0", "Note").fill("reads like a headline")
     _save(page)

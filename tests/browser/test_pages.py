@@ -1,6 +1,6 @@
-"""Every page in Chromium, full of hostile texts: nothing runs, everything fits and can be read.
+"""Every page in Chromium, full of hostile texts: nothing runs, and everything fits and is readable.
 
-Looking round takes its time, so it is done once, and the tests ask what was seen.
+Visiting all pages takes time, so it is done once, and the tests check what was found.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ from tests.support.hostile import FOREIGN, stored
 from tests.support.hostile_project import fill
 
 EDITED = ("latex", "bidirectional")
-"""Names of texts that an editor is opened for and saved unchanged."""
+"""Names of texts for which an editor is opened and saved without changes."""
 
 # What a text would have made if it had been read as HTML, Markdown or LaTeX.
 MADE = f"""() => [...document.querySelectorAll(
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 @contextmanager
 def noted(page: Page, address: str) -> Iterator[list[str]]:
-    """A list to which is added whatever a text must not be able to do to this page."""
+    """A list that collects everything that a text must not be able to do to this page."""
     found: list[str] = []
 
     def asked(url: str) -> None:
@@ -67,20 +67,20 @@ def noted(page: Page, address: str) -> Iterator[list[str]]:
 
 
 def made(page: Page) -> list[str]:
-    """Elements that a text has made."""
+    """Elements that a text has created."""
     ran = page.evaluate("window.hacked")
     return [*page.evaluate(MADE), *([f"window.hacked is {ran}"] if ran is not None else [])]
 
 
 @pytest.fixture(scope="module")
 def events() -> list[str]:
-    """What ran or was loaded while somebody looked round."""
+    """Everything that ran or was loaded during the visit."""
     return []
 
 
 @pytest.fixture(scope="module")
 def hostile_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working directory in which everything that can be somebody's text is a hostile one."""
+    """A working directory in which every user-defined text is hostile."""
     home = tmp_path_factory.mktemp("hostile")
     with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
         fill(session)
@@ -91,7 +91,7 @@ def hostile_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def visits(chromium: Chromium, share: Share, hostile_home: Path, events: list[str]) -> list[Seen]:
-    """Every page and every part of one, seen in both schemes and in two widths."""
+    """Every page and every part of one, in both schemes and two widths."""
     address = share(hostile_home)
     with chromium.page() as page, noted(page, address) as found:
         sign_in(page, address)
@@ -136,7 +136,7 @@ def rows(home: Path, query: str, *values: str) -> list[tuple[str, ...]]:
 
 
 def open_card(page: Page, address: str, uid: str) -> None:
-    """Open a variant by its permalink and wait as long as a card takes no key."""
+    """Open a variant by its permalink and wait until its card accepts keys."""
     go(page, address, f"review?variant={uid}")
     expect(page.locator("article.hg-card").first).to_have_attribute("data-variant", uid)
     page.wait_for_timeout(400)

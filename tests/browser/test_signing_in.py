@@ -1,4 +1,4 @@
-"""Signing in at an OpenID Connect provider, in Chromium: who may read, who may change what."""
+"""Signing in with an OpenID Connect provider in Chromium: who may read, and who may change what."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ GUIDE = ROOT / "docs" / "sign_in.md"
 
 
 def _secrets(provider: int) -> str:
-    """The guide's example, with the fake provider in place of the one it names."""
+    """The guide's example, with the fake provider instead of the named one."""
     example = re.search(r"```toml\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
     assert example
     text = example[1].replace("https://hedgerow.uni.example", "http://127.0.0.1:{port}")
@@ -39,7 +39,7 @@ def _user(subject: str, name: str, email: str) -> User:
 
 @pytest.fixture
 def provider() -> Iterator[int]:
-    """The port of a provider that knows two people of one name."""
+    """The port of a provider that knows two people with the same name."""
     people = [
         _user(LEAD, "Ana Ruiz", "ana@uni.example"),
         _user(VIEWER, "Ana Ruiz", "ana@other.example"),
@@ -50,7 +50,7 @@ def provider() -> Iterator[int]:
 
 @pytest.fixture
 def address(provider: int, project: Engine, home: Path) -> Iterator[str]:
-    """Of an app that asks people to sign in."""
+    """The address of an app that requires signing in."""
     (home / ".streamlit").mkdir()
     (home / ".streamlit" / "secrets.toml").write_text(_secrets(provider), "utf-8")
     with served(home, {"HEDGEROW_SIGN_IN_LEADS": "ana@uni.example"}) as address:
@@ -59,7 +59,7 @@ def address(provider: int, project: Engine, home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def other(chromium: Chromium) -> Iterator[Page]:
-    """A page of another person, in a browser context of its own."""
+    """A page of another person, in a separate browser context."""
     with chromium.new_page() as page:
         yield page
 
@@ -110,7 +110,7 @@ def test_who_signs_in_may_what_the_settings_say(
     assert shown(other) == seen
     press(other, "s")
     expect(other.get_by_role("button", name="Accept")).to_have_count(0)
-    for path, said in {
+    for path, message in {
         "/generate": "Only leads can start runs.",
         "/anchors?part=Add": "Only leads can add anchors.",
         "/train": "Only leads can start trainings.",
@@ -120,7 +120,7 @@ def test_who_signs_in_may_what_the_settings_say(
         "/adjudicate": "Only leads can settle conflicts.",
     }.items():
         other.goto(f"{address}{path}")
-        expect(other.get_by_text(said)).to_be_visible()
+        expect(other.get_by_text(message)).to_be_visible()
         assert other.get_by_text("This page failed").count() == 0
         assert SECRET not in other.content()
     assert len(_decisions(home)) == 1

@@ -1,8 +1,7 @@
-"""What our scripts and style sheets rely on inside Streamlit's own elements.
+"""What our scripts and style sheets rely on in Streamlit's own elements.
 
-None of it is documented, and all of it was found in Streamlit 1.67.0. When a test fails here, look
-at what replaces it in the version that is installed. What Python relies on is in
-tests/pages/shared/shell.
+None of it is documented; it was found in Streamlit 1.67.0. If a test fails here, look for the
+replacement in the installed version. What Python relies on is in tests/pages/shared/shell.
 """
 
 import re
@@ -50,7 +49,7 @@ SELECTORS = {
     'input[type=text][aria-label="Short"]:not([role=combobox])': "editor.js",
     "input[role=combobox]": "editor.js: a list takes Enter itself",
 }
-"""What is there on the page of ``SCRIPT``, and what relies on it."""
+"""Elements that must exist on the page of ``SCRIPT``, and what relies on them."""
 
 PRIVATE = re.compile(
     r'\.st[A-Z]\w+|data-testid="?\w+|data-test-[\w-]+|dataset\.test\w+|\[kind="\w+"|data-selected'
@@ -68,7 +67,7 @@ def server(folder: Path) -> Callable[[], AbstractContextManager[str]]:
 
 @pytest.fixture(scope="module")
 def drawn(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """That page, drawn."""
+    """This page, fully drawn."""
     serve = server(tmp_path_factory.mktemp("streamlit"))
     with serve() as address, chromium.page() as page:
         page.goto(address)
@@ -104,7 +103,7 @@ def test_ctrl_enter_hands_over_what_a_box_holds(drawn: Page) -> None:
 
 
 def test_leaving_a_box_hands_over_what_a_script_wrote(drawn: Page) -> None:
-    """editor.js puts drafts back like this."""
+    """editor.js restores drafts in this way."""
     drawn.get_by_label("Short").evaluate(
         """box => {
           const value = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(box), "value");
@@ -124,7 +123,7 @@ def test_a_hidden_sidebar_says_so(drawn: Page) -> None:
 
 
 def test_a_theme_is_kept_for_each_address(drawn: Page) -> None:
-    """theme.js writes it there, since nothing that is documented sets a theme."""
+    """theme.js writes it there, because no documented function sets a theme."""
     drawn.evaluate("localStorage.setItem('stActiveTheme-/-v2', JSON.stringify('Dark'))")
     drawn.reload()
     expect(drawn.get_by_text("Short is .")).to_be_visible()
@@ -134,7 +133,7 @@ def test_a_theme_is_kept_for_each_address(drawn: Page) -> None:
 
 
 def test_a_lost_server_is_told_on_the_page(chromium: Chromium, tmp_path: Path) -> None:
-    """page.js waits for that to end, and has the page drawn again."""
+    """page.js waits for the end of this, and then has the page drawn again."""
     serve = server(tmp_path)
     with chromium.page() as page:
         app = page.get_by_test_id("stApp")

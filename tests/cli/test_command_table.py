@@ -1,4 +1,4 @@
-"""The table of commands: complete, explicit, and quick since nothing else is imported."""
+"""The table of commands is complete and explicit, and imports nothing else."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from tests.support.checkout import ROOT
 
 
 def places(table: Mapping[str, str | Group] = COMMANDS) -> Iterator[str]:
-    """Where each command is, and what a group does without one."""
+    """The location of each command, and the default action of each group."""
     for entry in table.values():
         if isinstance(entry, Group):
             yield from places(entry.commands)

@@ -1,4 +1,4 @@
-"""What every command keeps to, for people and for scripts."""
+"""Rules for all commands, for people and for scripts."""
 
 import io
 import json
@@ -20,18 +20,18 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
-from cli.shared.terminal import show
+from cli.shared import terminal
 from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
 from hedgerow.runs.progress import progress_bar
-from tests.cli.support.commands import ask, complaint, ended, process, said
+from tests.cli.support.commands import ask, complaint, ended, process, show
 from tests.support.checkout import ROOT
 from tests.support.factories import add_anchor
 
 
 def commands(group: Any = None, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The names of all commands, with those of the groups they belong to."""
+    """The names of all commands, including those of their groups."""
     group = group or typer.main.get_command(cli.app)
     context = typer.Context(group)
     for name in group.list_commands(context):
@@ -43,7 +43,7 @@ def commands(group: Any = None, prefix: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 def command(names: tuple[str, ...]) -> Any:
-    """The command of this name."""
+    """The command with this name."""
     found: Any = typer.main.get_command(cli.app)
     context = typer.Context(found)
     for name in names:
@@ -53,7 +53,7 @@ def command(names: tuple[str, ...]) -> Any:
 
 @pytest.mark.parametrize("names", list(commands()), ids=" ".join)
 def test_every_command_offers_json_and_says_what_it_does(names: tuple[str, ...]) -> None:
-    shown = said(*names, "--help")
+    shown = show(*names, "--help")
     assert "--json" in shown
     assert all(one.help for one in command(names).params if not one.hidden)
     assert re.search(r"Usage: .*\n\n  [A-Z]", shown)
@@ -147,7 +147,7 @@ def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
 
 
 def made_up(names: tuple[str, ...]) -> list[str]:
-    """The command with a value for all that it requires, most of which leads nowhere."""
+    """The command with a value for every required argument. Most values do not exist."""
     arguments: list[str] = []
     for parameter in command(names).params:
         if not parameter.required:
@@ -163,7 +163,7 @@ def made_up(names: tuple[str, ...]) -> list[str]:
 VALUES = {int: "7", float: "7"}
 
 SERVED = ("app",)
-"""Started as a process of its own: it would serve until it is ended."""
+"""Started as a separate process, because it serves until it is stopped."""
 
 WALKED = [names for names in commands() if names != SERVED]
 
@@ -178,7 +178,7 @@ def test_every_command_prints_one_json_object_when_it_is_used_wrongly(
 
 
 WITHOUT_PROJECT = ("plugins",)
-"""Needs no database, and does not fail without one."""
+"""These need no database, and do not fail without one."""
 
 
 @pytest.mark.parametrize("names", [n for n in WALKED if n != WITHOUT_PROJECT], ids=" ".join)
@@ -223,8 +223,8 @@ def test_whatever_goes_wrong_is_one_json_object(
     assert ended("status") == (code, {"error": found})
 
 
-def test_a_figure_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
+def test_a_figure_that_is_not_a_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
         "cosines": [None, {"score": None}],
         "n": 2,
@@ -279,11 +279,11 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 
 
 def test_the_version_is_printed() -> None:
-    assert said("--version") == f"hedgerow {metadata.version('hedgerow')}\n"
+    assert show("--version") == f"hedgerow {metadata.version('hedgerow')}\n"
 
 
 def options() -> Iterator[tuple[tuple[str, ...], Any]]:
-    """All options and arguments that are in the help, with the command of each."""
+    """All options and arguments in the help, with their commands."""
     for names in commands():
         command: Any = typer.main.get_command(cli.app)
         context = typer.Context(command)
@@ -293,8 +293,8 @@ def options() -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 MEANINGS = {"--model", "--anchor", "--prompt", "--format"}
-"""An encoder's path or a chat model's name; a text or a uid; of one prompt or of several; of a file
-or of a release, which a plug-in can add to."""
+"""Names that are used for different things: an encoder's path or a chat model's name; a text or a
+uid; one prompt or several; the format of a file or of a release, to which plug-ins can add."""
 
 
 def test_an_option_takes_the_same_in_every_command() -> None:
@@ -310,7 +310,7 @@ def test_every_argument_is_in_capitals() -> None:
     assert [e.metavar for e in arguments if e.metavar != e.metavar.upper()] == []
 
 
-def test_nothing_is_said_in_names_and_values(
+def test_people_get_sentences_without_keys_and_values(
     loaded_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """People get sentences and tables, scripts get JSON."""
@@ -327,7 +327,7 @@ def test_nothing_is_said_in_names_and_values(
         ("diagnose",),
         ("prices", "set", "own", "1", "2"),
     ):
-        lines = said(*command).splitlines()
+        lines = show(*command).splitlines()
         assert not [line for line in lines if re.match(r"[\w ]+: \S+$", line)], (command, lines)
         assert [line for line in lines if re.match(r"[A-Z'].*\.$", line)], (command, lines)
 
@@ -340,7 +340,7 @@ def test_paths_are_printed_so_that_they_open_from_anywhere(
     exported = ask("export", "out", "--format", "jsonl", "--zip")
     assert exported["folder"] == str(tmp_path / "out")
     assert exported["zip"] == str(tmp_path / "out.zip")
-    assert str(tmp_path / "out") in said("export", "out", "--format", "jsonl")
+    assert str(tmp_path / "out") in show("export", "out", "--format", "jsonl")
     made = ask("benchmarks", "suite", "suite.jsonl", "--split", "train")
     assert made["file"] == str(tmp_path / "suite.jsonl")
 
@@ -348,7 +348,7 @@ def test_paths_are_printed_so_that_they_open_from_anywhere(
 def test_the_bar_shows_a_share_and_leaves_counting_to_the_message(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A training's steps are a part of its run's, so that '1/120' would contradict its message."""
+    """A training's steps are a part of its run's, so '1/120' would contradict its message."""
     shown = io.StringIO()
     monkeypatch.setattr(
         "hedgerow.runs.progress.err", Console(file=shown, force_terminal=True, width=100)

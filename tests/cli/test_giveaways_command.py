@@ -1,16 +1,17 @@
-"""`hedgerow giveaways`: looks once, shows what is stored, and looks again when the data changes."""
+"""`hedgerow giveaways`: searches once, shows the stored result, and searches again after
+changes."""
 
 from curation.project.opening import open_project
 from db.engine import writing
 from db.models import RunState, Status, Variant
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, complaint, said
+from tests.cli.support.commands import add_small_project, ask, complaint, show
 from tests.support.factories import add_anchor, add_variant
 
 
 def add_planted() -> None:
-    """Twenty anchors; "admittedly" begins each lexical negation, and no paraphrase."""
+    """Twenty anchors. "admittedly" begins each lexical negation, and no paraphrase."""
     engine = open_project(load_settings())
     with writing(engine) as session:
         for number in range(20):
@@ -20,7 +21,7 @@ def add_planted() -> None:
     engine.dispose()
 
 
-def test_it_looks_once_and_again_when_the_data_has_changed() -> None:
+def test_it_searches_once_and_again_when_the_data_has_changed() -> None:
     add_planted()
     first = ask("giveaways")
     assert (first["run"], first["records"], first["anchors"]) == (1, 40, 20)
@@ -40,7 +41,7 @@ def test_it_looks_once_and_again_when_the_data_has_changed() -> None:
 
 def test_people_get_sentences_and_tables() -> None:
     add_planted()
-    shown = said("giveaways")
+    shown = show("giveaways")
     assert "Run 1: 40 variants of 20 anchors, accepted or pending" in shown
     assert "Accuracy for the polarity: 100.0%" in shown
     assert "admittedly" in shown and "affirmation" in shown
@@ -51,7 +52,7 @@ def test_a_run_that_waits_is_carried_out_and_summed_up() -> None:
     engine = open_project(load_settings())
     with writing(engine) as session:
         create_run(session, kind="giveaways", parameters={})
-    shown = said("run", "1")
+    shown = show("run", "1")
     assert "the polarity is guessed correctly in 100% of cases (chance: 50%)" in shown
     assert "For details, run 'hedgerow giveaways'." in shown
 
@@ -66,7 +67,7 @@ def test_too_little_is_refused_and_a_run_at_work_is_named() -> None:
     assert "is already searching for giveaways (process 7 on elsewhere)" in complaint("giveaways")
 
 
-def test_one_source_is_looked_at_by_itself() -> None:
+def test_one_source_can_be_examined_alone() -> None:
     add_planted()
     engine = open_project(load_settings())
     with writing(engine) as session:
@@ -75,6 +76,6 @@ def test_one_source_is_looked_at_by_itself() -> None:
     assert ask("giveaways")["records"] == 41
     part = ask("giveaways", "--source", "test")
     assert (part["run"], part["records"], part["source"]) == (2, 40, "test")
-    assert "Run 2: 40 variants of 20 anchors (test)" in said("giveaways", "--source", "test")
-    assert ask("giveaways")["run"] == 1  # what is stored of all sources is still shown
+    assert "Run 2: 40 variants of 20 anchors (test)" in show("giveaways", "--source", "test")
+    assert ask("giveaways")["run"] == 1  # the stored result for all sources is still shown
     assert "(Other, test), found Nowhere" in complaint("giveaways", "--source", "Nowhere")

@@ -1,4 +1,4 @@
-"""``hedgerow app --http``: what other tools ask, through a server as people start it."""
+"""``hedgerow app --http``: requests of other tools to a real server."""
 
 import json
 import os
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.slow
 
 
 class Served(NamedTuple):
-    """An app with the HTTP interface; its process, and the folder for its temporary files."""
+    """An app with the HTTP interface: its process, and the folder for its temporary files."""
 
     url: str
     process: "subprocess.Popen[str]"
@@ -52,7 +52,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def serving(folder: Path, *arguments: str, **environment: str) -> Iterator[Served]:
-    """An app of the project in a folder."""
+    """An app for the project in a folder."""
     scratch = folder / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
@@ -92,13 +92,13 @@ def served(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @both_databases
-def test_what_it_answers_is_what_the_commands_print_and_write(
+def test_its_answers_equal_the_output_of_the_commands(
     starter_engine: Engine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = starter_engine.url.render_as_string(hide_password=False)
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
     with writing(starter_engine) as session:
-        create_run(session, kind="diagnose", parameters={})  # else one starts
+        create_run(session, kind="diagnose", parameters={})  # otherwise one starts
     with serving(home, "--http") as app:
         assert app.get("/api/releases").json() == {"releases": []}
         none = app.get("/api/releases/latest/export")
@@ -168,7 +168,9 @@ def test_a_wrong_request_gets_one_sentence(served: Served) -> None:
 
 
 @pytest.mark.parametrize("file", ["export", "triples.jsonl", "pairs.csv"])
-def test_who_has_it_already_is_told_so_and_head_sends_no_body(served: Served, file: str) -> None:
+def test_a_known_version_is_not_sent_again_and_head_sends_no_body(
+    served: Served, file: str
+) -> None:
     path = f"/api/releases/latest/{file}"
     head = httpx2.head(served.url + path, headers=BEARER)
     assert head.status_code == 200 and head.content == b""
@@ -207,7 +209,7 @@ def test_a_client_that_takes_nothing_holds_no_transaction_and_may_hang_up(
 
 @contextmanager
 def asked(app: Served, path: str) -> Iterator[socket.socket]:
-    """A client that asks, has little room for the answer, and hangs up."""
+    """A client that sends a request, has a small buffer for the answer, and hangs up."""
     place = urlsplit(app.url)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -253,7 +255,7 @@ def test_an_export_whose_client_has_hung_up_is_not_finished(served: Served) -> N
         seen_soon(served.scratch, "hedgerow-*")
     deadline = time.monotonic() + PATIENCE
     while any(served.scratch.glob("hedgerow-*")) and time.monotonic() < deadline:
-        with suppress(FileNotFoundError):  # the folder has gone just now
+        with suppress(FileNotFoundError):  # the folder has just disappeared
             assert not any(served.scratch.glob("hedgerow-*/.*.zip.*"))
     assert not any(served.scratch.glob("hedgerow-*"))
     assert served.get("/api/health").status_code == 200
@@ -304,7 +306,7 @@ def test_without_a_good_token_it_does_not_start(
     monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", token)
     output = complaint("app", "--http")
     assert "in HEDGEROW_HTTP_TOKEN" in output and "sk-" not in output
-    assert "There is no project" in complaint("status")  # nothing has been made
+    assert "There is no project" in complaint("status")  # nothing has been created
 
 
 def test_the_calls_that_the_guide_shows_work(served: Served, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Making a project and counting what it holds."""
+"""Creating a project and counting its content."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from curation.taxonomy.built_in import TAXONOMY
 from db.engine import writing
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, process, said
+from tests.cli.support.commands import add_small_project, ask, process, show
 
 STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
 
@@ -58,14 +58,14 @@ def test_status_counts_what_the_database_holds(loaded_home: Path) -> None:
     assert answer["anchors"] == 1369
     undecided = answer["variants"]["verbal"]["pending"]
     assert 0.15 < undecided / 1369 < 0.25
-    shown = said("status")
+    shown = show("status")
     assert re.search(rf"verbal +{undecided} ", shown)
     assert "affirmation" in answer["variants"] and "affirmation" not in shown
 
 
 def test_status_of_an_empty_project_has_no_table_of_types() -> None:
     ask("init", "--empty")
-    shown = said("status")
+    shown = show("status")
     assert "It contains 0 anchors" in shown and "pending" not in shown
 
 
@@ -75,6 +75,6 @@ def test_texts_from_the_database_cannot_steer_the_terminal() -> None:
     with writing(engine) as session:
         run = create_run(session, kind="\x1b[2J[red]kind[/red]", parameters={})
         run.message = "\x1b]0;owned\x07 \N{RIGHT-TO-LEFT OVERRIDE}abc\r\nno :smile:"
-    shown = said("status")
+    shown = show("status")
     assert not set(shown) & {"\x1b", "\x07", "\r", "\N{RIGHT-TO-LEFT OVERRIDE}"}
     assert "[red]kind[/red]" in shown and "no :smile:" in shown

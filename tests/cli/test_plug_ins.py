@@ -1,4 +1,4 @@
-"""The package that docs/plug_ins.md shows, on the command line: offered, listed and at work."""
+"""The package from docs/plug_ins.md on the command line: offered, listed and used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Encoder, Source, Variant, VariantCosine
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, complaint, said, stored_run
+from tests.cli.support.commands import add_small_project, ask, complaint, show, stored_run
 from tests.support.factories import add_anchor
 from tests.support.plug_in_packages import install, install_example
 from tests.training.benchmarks.support.samples import write_lines
@@ -33,7 +33,7 @@ ITEMS = [
 
 @pytest.fixture
 def example(opened_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with two anchors, and the package installed; gives a folder of the test's own."""
+    """A project with two anchors, and the installed package. Returns a folder for the test."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
@@ -57,13 +57,13 @@ def test_all_are_listed_and_a_broken_one_says_what_is_wrong(
     assert "is Hedgerow's own" in found["hf", "rival"]["problem"]
     twice = [one["problem"] for (name, _), one in found.items() if name == "tsv"]
     assert sum("Another package has" in problem for problem in twice) == 1
-    shown = said("plugins")
+    shown = show("plugins")
     assert "hedgerow-example" in shown and "No module named 'nothing_such'" in shown
 
 
 def test_without_plug_ins_the_list_says_where_to_read_on(opened_home: Path) -> None:
     assert ask("plugins") == {"plug_ins": []}
-    assert "docs/plug_ins.md" in said("plugins")
+    assert "docs/plug_ins.md" in show("plugins")
 
 
 def test_the_help_names_them_and_imports_none(
@@ -84,7 +84,7 @@ def test_the_help_names_them_and_imports_none(
             [sys.executable, "-m", "cli", command, "--help"], capture_output=True, text=True
         )
         assert ended.returncode == 0
-        shown = " ".join(ended.stdout.split()).replace("- ", "-")  # lines end after hyphens
+        shown = " ".join(ended.stdout.split()).replace("- ", "-")  # lines are wrapped after hyphens
         assert all(name in shown for name in names), command
 
 
@@ -120,7 +120,7 @@ def test_a_release_is_written_in_a_format_of_theirs(example: Path) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "The format is Tab\\-separated" in card or "The format is Tab-separated" in card
     assert "configs:" not in card
-    assert ask("export", str(folder), "--format", "tsv"), "over an earlier export of ours"
+    assert ask("export", str(folder), "--format", "tsv"), "it replaces an earlier export"
 
 
 def test_an_encoder_is_compared_and_measured_by_its_name(example: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_benchmark_is_measured_with_a_scorer_and_listed(example: Path) -> None
     kind = ["--architecture", "words-in-common"]
     answer = ask("benchmark", "opposites", "--data", str(items), *kind)
     assert (answer["score"], answer["metric"], answer["n"]) == (50.0, "accuracy", 2)
-    assert "words-in-common" in said("benchmarks", "--benchmark", "opposites")
+    assert "words-in-common" in show("benchmarks", "--benchmark", "opposites")
     ask("benchmark", "opposites", "--architecture", "random")
     errors = ask("benchmarks", "errors", "opposites")
     assert errors["items"] == 2

@@ -6,7 +6,7 @@ from curation.project.opening import open_project
 from curation.review.notes import add_note
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, said
+from tests.cli.support.commands import add_small_project, ask, show
 from tests.support.factories import person
 
 
@@ -41,13 +41,13 @@ def test_a_search_can_be_narrowed_and_limited() -> None:
     assert found["notes"]["total"] == 1
 
 
-def test_what_is_printed_says_how_much_there_is() -> None:
-    printed = said("search", "door", "--limit", "1")
+def test_the_output_says_how_much_there_is() -> None:
+    printed = show("search", "door", "--limit", "1")
     assert "The door is open." in printed
     assert "2 variants contain it. Showing the first 1." in printed
-    assert said("search", "nowhere", "--in", "notes") == "0 notes contain it.\n"
+    assert show("search", "nowhere", "--in", "notes") == "0 notes contain it.\n"
 
 
 @pytest.mark.parametrize("text", ['"', "NEAR(", "%", "_", "a" * 20_000, "\x1b[31m", "\u200f"])
-def test_hostile_text_is_no_error(text: str) -> None:
+def test_hostile_text_is_not_an_error(text: str) -> None:
     assert ask("search", text)["variants"]["total"] == 0

@@ -1,4 +1,4 @@
-"""``hedgerow app``: the server it starts, the port it takes, and how it ends."""
+"""``hedgerow app``: its server, its port, and how it ends."""
 
 import http.client
 import json
@@ -26,7 +26,7 @@ from tests.support.page_session import first_page
 
 @pytest.fixture
 def browser_app() -> Iterator[list["subprocess.Popen[str]"]]:
-    """Apps that a test starts; whatever it left running is ended."""
+    """Apps that a test starts. Those still running at its end are stopped."""
     started: list[subprocess.Popen[str]] = []
     yield started
     for app in started:
@@ -78,7 +78,7 @@ def test_it_measures_in_the_background_avoids_used_ports_and_ends_with_ctrl_c(
         try:
             busy.bind(("127.0.0.1", FIRST_PORT))
         except OSError:
-            pass  # another program uses it: as good
+            pass  # as if another program used it
         else:
             busy.listen()
         answer = start_app(browser_app)
@@ -92,19 +92,19 @@ def test_it_measures_in_the_background_avoids_used_ports_and_ends_with_ctrl_c(
         time.sleep(0.5)
     assert stored_run(engine, answer["run"]).result["cosines"] == 2
     app = browser_app[0]
-    os.killpg(app.pid, signal.SIGINT)  # what a terminal does on Ctrl-C
+    os.killpg(app.pid, signal.SIGINT)  # like Ctrl-C in a terminal
     assert app.wait(timeout=20) == 0
     with pytest.raises(ConnectionRefusedError):
         page_status(answer["url"])
 
 
-def test_a_port_in_use_is_an_error_where_it_was_asked_for() -> None:
+def test_a_port_in_use_is_an_error_if_it_was_requested() -> None:
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = str(busy.getsockname()[1])
         assert f"Port {port} is in use" in complaint("app", "--port", port)
-    assert "There is no project" in complaint("status")  # nothing has been made
+    assert "There is no project" in complaint("status")  # nothing has been created
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""hedgerow settings: shown for people and for scripts, and changed."""
+"""hedgerow settings: show for people and for scripts, and change."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from curation.project.opening import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD, open_
 from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, ended, said
+from tests.cli.support.commands import ask, complaint, ended, show
 
 STARTER = "counts.starter-llm"
 
@@ -35,14 +35,14 @@ def test_everything_is_shown_with_and_without_show(loaded_home: Path) -> None:
     assert found["database"]["address"] == f"sqlite:///{loaded_home}/hedgerow.db"
     assert found["database"]["rows"]["anchors"] == 1369
     assert found["machine"]["HEDGEROW_OPENAI_API_KEY"] == "not set"
-    text = said("settings")
+    text = show("settings")
     assert "HEDGEROW_DATABASE_URL" in text and "11,537 variants" in text
 
 
 def test_one_row_is_counted_in_the_singular(loaded_home: Path) -> None:
     rows = ask("settings")["database"]["rows"]
     assert rows["runs"] == 1
-    text = " ".join(said("settings").split())
+    text = " ".join(show("settings").split())
     assert ", 1 run." in text and "1 runs" not in text
 
 
@@ -55,14 +55,14 @@ def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
         "variants_to_reorder": 0,
     }
     assert ask("settings", "set", THRESHOLD, "40") == {"setting": THRESHOLD, "changed": False}
-    assert said("settings", "set", THRESHOLD, "40").strip() == f"{THRESHOLD} is already 40."
-    assert said("settings", "set", GOLD_RATE, "20").strip() == f"{GOLD_RATE} is now 20."
+    assert show("settings", "set", THRESHOLD, "40").strip() == f"{THRESHOLD} is already 40."
+    assert show("settings", "set", GOLD_RATE, "20").strip() == f"{GOLD_RATE} is now 20."
 
 
 def test_a_model_is_switched_off_and_on(loaded_home: Path) -> None:
     before = pending()
     assert ask("settings", "set", STARTER, "off")["changed"]
-    assert pending() == before + 8742 - 299  # what the second model has edited stays replaced
+    assert pending() == before + 8742 - 299  # its edits still replace their originals
     assert not ask("settings", "set", STARTER, "off")["changed"]
     ask("settings", "set", STARTER, "on")
     assert pending() == before
@@ -75,7 +75,7 @@ def test_a_folder_is_kept_by_its_full_path(loaded_home: Path) -> None:
     assert ask("settings")["project"][ACTIVE_ENCODER] == str(loaded_home / "model")
 
 
-def test_what_cannot_be_meant_is_refused(loaded_home: Path) -> None:
+def test_impossible_settings_are_refused(loaded_home: Path) -> None:
     before = ask("settings")
     assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
     assert "found '-3'" in complaint("settings", "set", "--", THRESHOLD, "-3")

@@ -1,4 +1,4 @@
-"""What fails changes nothing: every table and every file are as they were."""
+"""A failing command changes nothing: every table and every file stay the same."""
 
 import hashlib
 import shlex
@@ -21,7 +21,7 @@ NAMED = ("--reviewer", "Newcomer")
 
 
 def stored(home: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Every row of every table, and the hash of every file but the database's own."""
+    """Every row of every table, and the hash of every file except the database's own."""
     with opened(load_settings().url) as engine, reading(engine) as session:
         tables = {
             table.name: sorted(str(tuple(row)) for row in session.execute(select(table)))
@@ -41,7 +41,7 @@ def _hash(path: Path) -> str:
 
 @pytest.fixture
 def small(home: Path, copies: Copies, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one accepted family, without a release; and files that commands can't use."""
+    """A project with one accepted family and no release, and files that commands can't use."""
     monkeypatch.delenv(HUB_TOKEN, raising=False)
     copies.project(home / "hedgerow.db")
     with opened(load_settings().url) as engine, writing(engine) as session:

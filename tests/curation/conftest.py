@@ -1,4 +1,4 @@
-"""A project with a release, for tests of what comes after one."""
+"""A project with a release, for tests of everything that follows one."""
 
 import pytest
 from sqlalchemy import Engine
@@ -15,7 +15,7 @@ from tests.support.factories import TEXTS, add_family
 
 @pytest.fixture
 def released(engine: Engine, fill: Fill) -> Released:
-    """Twelve families, most of them accepted, and a release of them."""
+    """Twelve families, most of them accepted, and their release."""
 
     def made(session: Session) -> tuple[list[dict[str, Variant]], Release]:
         ada = person(session)

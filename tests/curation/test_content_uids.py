@@ -73,7 +73,7 @@ def test_variant_uid_depends_on_anchor_type_and_text() -> None:
         t.variant_uid(**{**base, "anchor_uid": "b" * 16}),
         t.variant_uid(**{**base, "type_id": "lexical"}),
         t.variant_uid(**{**base, "text": "It is not"}),
-        # What a bare concatenation would confuse.
+        # A bare concatenation would confuse these.
         t.variant_uid(anchor_uid="a" * 16, type_id="verb", text="al It is not."),
         t.variant_uid(anchor_uid="a" * 16, type_id='verbal","It', text="is not."),
     ]
@@ -81,12 +81,12 @@ def test_variant_uid_depends_on_anchor_type_and_text() -> None:
 
 
 @given(st.text("0123456789abcdef", min_size=16, max_size=16))
-def test_bucket_lies_in_the_half_open_unit_interval(uid: str) -> None:
+def test_bucket_is_in_the_half_open_unit_interval(uid: str) -> None:
     assert 0 <= t.bucket(uid, salt=t.SPLIT_SALT) < 1
 
 
 def within(count: int, n: int, share: float) -> bool:
-    """Whether a count lies within 3.3 standard deviations (one in a thousand) of its share."""
+    """Whether a count is within 3.3 standard deviations (one in a thousand) of its share."""
     return abs(count - n * share) <= 3.3 * (n * share * (1 - share)) ** 0.5
 
 

@@ -1,4 +1,4 @@
-"""Hostile text in LaTeX: it is printed, whatever it says."""
+"""Hostile text in LaTeX is printed literally."""
 
 from curation.latex import escaped
 
@@ -9,5 +9,5 @@ def test_hostile_text_is_printed_and_not_run() -> None:
     )
 
 
-def test_a_cell_is_no_argument_of_the_line_before() -> None:
+def test_a_cell_is_not_an_argument_of_the_line_before() -> None:
     assert escaped("[2cm] * \N{RIGHT-TO-LEFT OVERRIDE}x") == "{[}2cm] {*} x"

@@ -1,4 +1,4 @@
-"""Classes of other packages: found by their group, and refused in one sentence."""
+"""Classes from other packages: found by their group, or refused in one sentence."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_class_of_another_package_is_found_by_its_name() -> None:
         ),
     ],
 )
-def test_what_is_no_plug_in_is_refused_in_one_sentence(name: str, problem: str) -> None:
+def test_a_broken_plug_in_is_refused_with_one_sentence(name: str, problem: str) -> None:
     with pytest.raises(HedgerowError) as refusal:
         PLUG_INS.load(name)
     assert str(refusal.value) == (

@@ -1,4 +1,4 @@
-"""JSON that is handed in: read as it is, or refused with a reason."""
+"""JSON from users: read unchanged, or refused with a reason."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_plain_json_is_read() -> None:
     ],
     ids=["empty", "broken", "deep", "long number", "repeated"],
 )
-def test_what_is_refused_has_a_reason(text: str, reason: str, line: int) -> None:
+def test_refusals_have_a_reason(text: str, reason: str, line: int) -> None:
     with pytest.raises(JsonError) as caught:
         read_json(text)
     assert (str(caught.value), caught.value.line) == (reason, line)

@@ -26,7 +26,7 @@ def test_a_read_session_cannot_write(engine: Engine) -> None:
         assert session.get(Setting, "x") is None
 
 
-def test_what_fails_in_a_write_session_leaves_nothing(engine: Engine) -> None:
+def test_a_failed_write_session_leaves_nothing(engine: Engine) -> None:
     def fail() -> None:
         with writing(engine) as session:
             session.add(Setting(key="x", value=1))
@@ -40,7 +40,7 @@ def test_what_fails_in_a_write_session_leaves_nothing(engine: Engine) -> None:
 
 
 def test_writers_that_read_first_all_succeed(engine: Engine) -> None:
-    """A deferred SQLite transaction would be refused as soon as another one wrote in between."""
+    """SQLite would refuse a deferred transaction as soon as another one wrote in between."""
     with writing(engine) as session:
         session.add(Setting(key="n", value=0))
 

@@ -1,4 +1,4 @@
-"""What a damaged database is said to be."""
+"""The message about a damaged database."""
 
 import pytest
 from sqlalchemy import Engine, select, text
@@ -12,12 +12,12 @@ pytestmark = both_databases
 
 
 def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:
-    """'hedgerow init' would upgrade nothing, and mend nothing."""
+    """'hedgerow init' would upgrade nothing, and repair nothing."""
     cascade = " CASCADE" if engine.name == "postgresql" else ""
     with engine.execution_options(writes=True).begin() as connection:
         connection.execute(text(f"DROP TABLE note{cascade}"))
-    with pytest.raises(HedgerowError) as told, reading(engine) as session:
+    with pytest.raises(HedgerowError) as refusal, reading(engine) as session:
         session.execute(select(Note)).all()
-    sentence = str(told.value)
+    sentence = str(refusal.value)
     assert "is missing a table or column" in sentence and "note" in sentence
     assert "restore a backup" in sentence and "hedgerow init" not in sentence

@@ -30,7 +30,7 @@ pytestmark = both_databases
 
 
 def _is_a_models(name: str | None, kind: str, parents: object) -> bool:
-    """Whether models know this: they know nothing of the indexes for searching."""
+    """Whether the models include this. They do not include the search indexes."""
     return "_search" not in (name or "")
 
 
@@ -78,19 +78,19 @@ def test_tables_that_another_process_makes_meanwhile_are_not_foreign(
     url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, other = create_engine(url), create_engine(url)
-    looks = 0
+    checks = 0
 
     def slow_look(at: Engine) -> Inspector:
-        nonlocal looks
-        looks += at is engine
-        if looks == 2:
-            looks += 1
+        nonlocal checks
+        checks += at is engine
+        if checks == 2:
+            checks += 1
             migrate.upgrade(other)
         return inspect(at)
 
     monkeypatch.setattr(migrate, "inspect", slow_look)
     assert migrate.upgrade(engine) is None
-    assert looks > 2 and migrate.current_revision(engine) == migrate.head_revision()
+    assert checks > 2 and migrate.current_revision(engine) == migrate.head_revision()
     for each in (engine, other):
         each.dispose()
 
@@ -159,7 +159,7 @@ def older_database(url: URL, revision: str) -> Engine:
     return engine
 
 
-def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
+def test_decisions_under_the_first_schema_still_count(url: URL) -> None:
     engine = older_database(url, "0001")
     with engine.execution_options(writes=True).begin() as connection:
         for statement in OLD_ROWS:
@@ -182,7 +182,7 @@ def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
     engine.dispose()
 
 
-def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> None:
+def test_model_only_acceptances_are_found_in_an_older_database(url: URL) -> None:
     engine = older_database(url, "0006")
     variant = (
         "INSERT INTO variant (id, uid, anchor_id, anchor_revision, type_id, text, provider, model,"
@@ -201,7 +201,8 @@ def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> No
         "INSERT INTO reviewer (id, name, kind, counts, created_at)"
         " VALUES (2, 'llm', 'model', true, :now)"
     )
-    # A model alone; a person, too; a person who took it back; a person before a correction.
+    # A model alone; with a person; with a person's undone verdict; with one from before a
+    # correction.
     made = [(2, 1, 2, None)], [(3, 1, 2, None), (3, 1, 1, None)]
     made += [(4, 1, 2, None), (4, 1, 1, None), (4, 2, 1, 6)], [(5, 1, 1, None), (5, 3, 2, None)]
     with engine.execution_options(writes=True).begin() as connection:
@@ -255,7 +256,7 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
     engine.dispose()
 
 
-def test_of_two_spellings_of_a_name_the_first_gets_the_key(url: URL) -> None:
+def test_the_first_of_two_spellings_of_a_name_gets_the_key(url: URL) -> None:
     engine = older_database(url, "0009")
     add = "INSERT INTO reviewer (id, name, kind, counts, created_at) VALUES ({}, true, :now)"
     with engine.execution_options(writes=True).begin() as connection:
@@ -269,7 +270,7 @@ def test_of_two_spellings_of_a_name_the_first_gets_the_key(url: URL) -> None:
     engine.dispose()
 
 
-def test_what_is_no_database_is_named(home: Path) -> None:
+def test_a_file_that_is_not_a_database_is_named(home: Path) -> None:
     path = home / "hedgerow.db"
     path.write_text("this is a letter, not a database" * 100)
     with pytest.raises(HedgerowError, match="cannot be read as a database"):

@@ -30,13 +30,13 @@ def test_no_more_is_read_than_a_file_may_have(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"12345")
     assert read_bytes(file, kind="a list", largest=5) == b"12345"
-    for path in (file, Path("/dev/zero")):  # the latter says of itself that it is empty
+    for path in (file, Path("/dev/zero")):  # the latter reports that it is empty
         with pytest.raises(HedgerowError, match="is too large for a list"):
             read_bytes(path, kind="a list", largest=4)
 
 
 @pytest.mark.parametrize("name", ["", "nowhere", "a\0b"], ids=["folder", "missing", "null"])
-def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, name: str) -> None:
+def test_an_unreadable_file_gives_one_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(HedgerowError, match=r"^Could not read '"):
         read_bytes(tmp_path / name, kind="a list", largest=5)
 

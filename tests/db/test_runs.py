@@ -1,4 +1,4 @@
-"""A run's row from queued to its end, whoever works on it and however that ends."""
+"""A run's row from queued to its end, whoever works on it and however it ends."""
 
 import logging
 import os
@@ -221,7 +221,7 @@ def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Pat
     assert state_of(engine, run_id).state == RunState.FAILED
 
 
-def test_a_kind_that_works_alone_waits_for_the_one_under_way(engine: Engine) -> None:
+def test_a_kind_that_works_alone_waits_for_the_one_in_progress(engine: Engine) -> None:
     first, other = queued(engine), queued(engine, "another kind")
     with writing(engine) as session:
         with pytest.raises(HedgerowError, match=f"Run {first} is already running"):

@@ -1,4 +1,4 @@
-"""Settings come from the environment; what is not usable is named."""
+"""Settings come from the environment, and unusable ones are named."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.support.databases import both_databases
 pytestmark = both_databases
 
 
-def test_the_database_lies_in_the_working_directory(home: Path) -> None:
+def test_the_database_is_in_the_working_directory(home: Path) -> None:
     settings = load_settings()
     assert settings.url.database == str(home / "hedgerow.db")
     assert settings.data_folder == home / "hedgerow_data"
@@ -34,14 +34,14 @@ def test_a_process_of_ours_sees_the_same_settings(home: Path) -> None:
     assert environment["HEDGEROW_HOME"] == str(home)
 
 
-def test_a_relative_sqlite_path_lies_in_the_working_directory(
+def test_a_relative_sqlite_path_is_in_the_working_directory(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", "sqlite:///data/mine.db")
     assert load_settings().url.database == str(home / "data" / "mine.db")
 
 
-def test_a_process_of_ours_is_told_the_settings_of_a_file_it_does_not_see(
+def test_a_process_of_ours_gets_the_settings_of_a_file_it_does_not_see(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
@@ -62,7 +62,7 @@ def test_our_own_name_of_a_key_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     "url",
     ["postgresql://ada:sk-1@host/name", "postgresql://host/name?password=sk-1&sslpassword=sk-2"],
 )
-def test_what_is_shown_holds_no_secret(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shown_settings_contain_no_secret(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", url)
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:sk-3@host/v1?key=sk-4")
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-5")
@@ -74,7 +74,7 @@ def test_what_is_shown_holds_no_secret(url: str, monkeypatch: pytest.MonkeyPatch
     assert "host" in facts["HEDGEROW_DATABASE_URL"]
 
 
-def test_an_address_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "localhost:8000")
     with pytest.raises(HedgerowError, match="HEDGEROW_OPENAI_BASE_URL is not usable: expected an"):
         load_settings()

@@ -1,4 +1,4 @@
-"""The search's index: never behind what is stored, and not needed for being right."""
+"""The search index: never behind the stored texts, and not needed for correct results."""
 
 import pytest
 from sqlalchemy import Engine, text
@@ -35,14 +35,14 @@ def test_each_transaction_indexes_what_it_adds(engine: Engine) -> None:
         assert found(session, "isn't", SearchKind.NOTES) == ["Isn't it?"]
 
 
-def test_what_is_rolled_back_is_not_found(engine: Engine) -> None:
+def test_rolled_back_texts_are_not_found(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session)
     with Session(engine.execution_options(writes=True)) as session:
         add_variant(session, anchor, text="The bridge is never safe.")
         index_new_texts(session) if engine.name == "sqlite" else session.flush()
         session.rollback()
-    with writing(engine) as session:  # it takes the other's number
+    with writing(engine) as session:  # it gets the other's number
         add_variant(session, anchor, text="The bridge is hardly safe.")
     with reading(engine) as session:
         assert found(session, "never") == []

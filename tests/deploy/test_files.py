@@ -1,4 +1,4 @@
-"""The files to deploy with: they name what is there, and no more is open than they say."""
+"""The deployment files: they name existing things, and open only the documented ports."""
 
 import configparser
 import fnmatch
@@ -23,7 +23,7 @@ UNITS = sorted(DEPLOY.glob("*.service"))
 
 
 def instructions(path: Path) -> list[tuple[str, str]]:
-    """A Dockerfile's instructions, each with what follows it."""
+    """A Dockerfile's instructions, each with its arguments."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     text = "\n".join(lines).replace("\\\n", " ")
     return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line]  # type: ignore[misc]
@@ -153,7 +153,7 @@ def test_a_unit_runs_a_command_that_exists_as_an_ordinary_user(path: Path) -> No
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 @pytest.mark.parametrize("path", [*UNITS, *DEPLOY.glob("*.timer")], ids=lambda path: path.name)
 def test_systemd_finds_nothing_wrong_with_a_unit(path: Path, tmp_path: Path) -> None:
-    # Where Hedgerow is not installed in /opt, systemd would miss the program.
+    # If Hedgerow is not in /opt, systemd would not find the program.
     for other in [*UNITS, *DEPLOY.glob("*.timer")]:
         text = other.read_text(encoding="utf-8")
         copy = tmp_path / other.name

@@ -28,7 +28,7 @@ DATASET = f"{OWNER}/project"
 
 @pytest.fixture
 def mirror(home: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The script as a module, whose project is in ``home``; its commands are this checkout's."""
+    """The script as a module, with its project in ``home``. Its commands are from this checkout."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     spec = importlib.util.spec_from_file_location("mirror", MIRROR)
     assert spec is not None and spec.loader is not None
@@ -82,7 +82,8 @@ def test_only_changes_are_uploaded(mirror: ModuleType, hub: HubServer, home: Pat
 def test_a_hub_that_cannot_be_asked_ends_the_start(
     fault: str, mirror: ModuleType, hub: HubServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the Space would go on with an empty project, and its backup replace the full one."""
+    """Otherwise the Space would continue with an empty project, and replace the full backup with
+    it."""
     if fault == "refuses":
         hub.fault = 403
     else:
@@ -93,7 +94,7 @@ def test_a_hub_that_cannot_be_asked_ends_the_start(
 
 
 @pytest.mark.slow
-def test_a_failed_upload_is_said_and_made_up_for(
+def test_a_failed_upload_is_reported_and_made_up_for(
     mirror: ModuleType, hub: HubServer, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     watching = mirror.Mirror(DATASET, TOKEN)
@@ -101,8 +102,8 @@ def test_a_failed_upload_is_said_and_made_up_for(
     add(home, "The door is open.")
     hub.fault = 403
     mirror._try_to_upload(watching)
-    said = capsys.readouterr().err
-    assert f"No backup was uploaded to {DATASET}" in said and TOKEN not in said
+    errors = capsys.readouterr().err
+    assert f"No backup was uploaded to {DATASET}" in errors and TOKEN not in errors
     hub.fault = 0
     mirror._try_to_upload(watching)
     assert "hedgerow-backup.zip" in hub.repos["dataset", DATASET].files
@@ -112,7 +113,7 @@ def test_a_failed_upload_is_said_and_made_up_for(
 def space(
     mirror: ModuleType, hub: HubServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The script, running as a Space runs it, and the app's address."""
+    """The script, running as in a Space, and the app's address."""
     add(home, "The door is open.")
     before = mirror.Mirror(DATASET, TOKEN)
     before.restore()

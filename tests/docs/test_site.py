@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, and has what it is made from."""
+"""The documentation site builds without warnings and contains all of its sources."""
 
 import ast
 import json
@@ -28,7 +28,7 @@ from tests.support.checkout import ROOT
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site's folder. A warning ends the build, and is in what the test printed."""
+    """The built site's folder. A warning stops the build, and is in the test's output."""
     return build(tmp_path_factory.mktemp("site")).parent
 
 
@@ -63,14 +63,14 @@ x
 
 
 @pytest.mark.slow
-def test_what_is_broken_ends_the_build_and_is_named(tmp_path: Path) -> None:
+def test_a_broken_link_ends_the_build_and_is_named(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "index.md").write_text(BROKEN, encoding="utf-8")
     done = sphinx(source, tmp_path / "html", tmp_path / "doctrees")
     assert done.returncode != 0
-    for said in ("nowhere.md", "no-such-heading", "none.png", "nonsense"):
-        assert said in done.stderr
+    for problem in ("nowhere.md", "no-such-heading", "none.png", "nonsense"):
+        assert problem in done.stderr
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
@@ -91,7 +91,7 @@ def test_code_blocks_are_in_the_language_that_they_name(path: Path) -> None:
             done = subprocess.run(["bash", "-n"], input=code, capture_output=True, text=True)
             assert done.stderr == ""
         else:
-            assert language in ("text", "bibtex", "nginx", "caddyfile")  # only coloured
+            assert language in ("text", "bibtex", "nginx", "caddyfile")  # only highlighted
 
 
 @pytest.mark.parametrize("path", STORED_PAGES, ids=lambda path: path.name)
@@ -120,7 +120,7 @@ def test_every_command_is_on_its_page_with_its_options() -> None:
 
 
 def names(command: object, name: str) -> list[str]:
-    """The command's name and those of its commands, in the order of the help."""
+    """The names of a group and its commands, in the order of the help."""
     commands = getattr(command, "list_commands", lambda context: ())(None)
     found = [name]
     for its_name in commands:
@@ -135,7 +135,7 @@ def test_every_setting_is_in_the_example_and_on_the_page_and_no_other() -> None:
     assert all(field.title and field.description for field in Settings.model_fields.values())
 
 
-def test_the_example_of_settings_can_be_read_as_it_is(
+def test_the_example_of_settings_can_be_read_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(ROOT / ".env.example", tmp_path / ".env")

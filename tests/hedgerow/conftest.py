@@ -1,4 +1,4 @@
-"""A small project, made with nothing but the Python API."""
+"""A small project, created only with the Python API."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ Example = Callable[[], hedgerow.Project]
 
 @pytest.fixture
 def example_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Example:
-    """Makes the project of the examples: one anchor, a pending variant, two accepted ones."""
+    """Creates the project of the examples: one anchor with a pending and two accepted variants."""
     monkeypatch.delenv("HEDGEROW_REVIEWER", raising=False)
     made = 0
 

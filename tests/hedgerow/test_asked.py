@@ -1,4 +1,4 @@
-"""What is handed over wrongly is said in one sentence, never by Python's own error."""
+"""Wrong arguments give one sentence, never an error of Python itself."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,14 +33,14 @@ ATTEMPTS: dict[str, tuple[Attempt, str]] = {
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
-def test_what_is_wrong_is_said_in_a_sentence(
+def test_problems_give_one_sentence(
     name: str, example_project: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    attempt, said = ATTEMPTS[name]
+    attempt, message = ATTEMPTS[name]
     with pytest.raises(hedgerow.HedgerowError) as refusal:
         attempt(example_project())
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 def test_a_single_name_may_stand_alone(example_project: Example) -> None:

@@ -1,4 +1,4 @@
-"""Every public function has an example, and it does what it shows."""
+"""Every public function has an example with correct output."""
 
 import doctest
 import importlib
@@ -37,7 +37,8 @@ IN_DOCS = {
     "push",
     "benchmark",
 }
-"""Take a while, or ask a server; docs/python.md has their example, and its test runs it."""
+"""These take a while or need a server. Their examples are in docs/python.md, which has its own
+test."""
 
 
 @pytest.mark.slow
@@ -55,9 +56,9 @@ def test_examples(
     assert examples
     for test in examples:
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-        said: list[str] = []
-        runner.run(test, out=said.append)
-        assert not runner.failures, "".join(said)
+        output: list[str] = []
+        runner.run(test, out=output.append)
+        assert not runner.failures, "".join(output)
 
 
 def test_each_public_method_has_an_example() -> None:

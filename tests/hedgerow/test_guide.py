@@ -1,4 +1,4 @@
-"""The guide to Python is a notebook: its blocks are run in order."""
+"""The guide to Python is a notebook, and its blocks are executed in order."""
 
 import json
 import re
@@ -26,8 +26,8 @@ def blocks(language: str) -> list[str]:
 def test_the_walk_ends_in_a_score_and_on_the_hub(
     tmp_path: Path, small_llama: Path, monkeypatch: pytest.MonkeyPatch, hub: HubServer
 ) -> None:
-    """Some steps of tiny models stand for the trainings, and the owner is one that our hub knows;
-    all else is run as it is printed."""
+    """A few steps of tiny models replace the training runs, and the owner is one that the test hub
+    knows. Everything else is executed as printed."""
     monkeypatch.chdir(tmp_path)
     tiny = checkpoint("BertForMaskedLM", tmp_path / "tiny")
     (table,) = blocks("text")

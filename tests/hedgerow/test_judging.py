@@ -1,4 +1,4 @@
-"""Second opinions from Python, by a chat server of our own."""
+"""Second opinions in Python, with a chat server of the tests."""
 
 import asyncio
 
@@ -24,15 +24,17 @@ def test_opinions_are_asked_for_shown_and_compared(
     assert len(server.asked) == 2
     assert project.variants(status="pending")["uid"].iloc[0] == uid  # it decides nothing
     project.accept(uid)
-    (told,) = project.opinions(uid).to_dict("records")
-    assert (told["reviewer"], told["counts"]) == (done["reviewer"], False)
-    assert told["verdict"] == opinion_on(PENDING)["verdict"]
+    (opinion,) = project.opinions(uid).to_dict("records")
+    assert (opinion["reviewer"], opinion["counts"]) == (done["reviewer"], False)
+    assert opinion["verdict"] == opinion_on(PENDING)["verdict"]
     compared = project.agreement_of_models().set_index("type_id")
-    assert compared.loc["verbal", "share"] == float(told["verdict"] == "accept")
+    assert compared.loc["verbal", "share"] == float(opinion["verdict"] == "accept")
     assert (compared["judge"] == done["reviewer"]).all()
 
 
-def test_what_was_seen_first_is_no_agreement(example_project: Example, serve_chat: Serve) -> None:
+def test_a_verdict_after_looking_is_not_agreement(
+    example_project: Example, serve_chat: Serve
+) -> None:
     address, _ = serve_chat()
     project = example_project()
     uid = project.variants(status="pending")["uid"].iloc[0]
@@ -56,7 +58,7 @@ def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Se
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"types": "verb"}, "Expected a variant type"),
         ({"status": "odd"}, "status is not usable"),
@@ -66,12 +68,12 @@ def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Se
         ({"limit": 0}, "number of anchors"),
     ],
 )
-def test_what_cannot_be_asked_is_said(
-    given: dict[str, object], said: str, example_project: Example, serve_chat: Serve
+def test_impossible_requests_are_reported(
+    given: dict[str, object], message: str, example_project: Example, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
     project = example_project()
     before = project.status()["runs"]
-    with pytest.raises(hedgerow.HedgerowError, match=said):
+    with pytest.raises(hedgerow.HedgerowError, match=message):
         project.judge(model="fake", base_url=address, **given)  # type: ignore[arg-type]
     assert not server.asked and project.status()["runs"] == before

@@ -1,4 +1,4 @@
-"""Language models measured from Python, by the rules of the command."""
+"""Measuring language models in Python, with the rules of the command."""
 
 from pathlib import Path
 

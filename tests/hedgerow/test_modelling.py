@@ -1,4 +1,4 @@
-"""What is trained from Python: real steps of a tiny encoder, compared, mixed and published."""
+"""Training in Python: real steps of a tiny encoder, compared, mixed and published."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELD_OUT = {6: Split.VALIDATION, 7: Split.VALIDATION, 8: Split.VALIDATION, 9: Sp
 
 @pytest.fixture
 def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project:
-    """Six families to train on, three to measure with and one for tests."""
+    """Six families for training, three for evaluation and one for tests."""
     engine = open_project(load_settings())
     with writing(engine) as session:
         for number in range(10):
@@ -37,7 +37,7 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project:
 
 @pytest.fixture
 def two_steps(tiny_encoder: Path) -> dict[str, Any]:
-    """Settings of a training that is over at once; a path may be one."""
+    """Settings of a very short training run. A setting may be a path."""
     return {
         "base_encoder": tiny_encoder,
         "batch_size": 2,
@@ -61,12 +61,12 @@ def test_a_point_between_base_and_model_is_saved_and_published(
     saved = measured.save(0.5)
     assert isinstance(saved, SentenceTransformer) and saved.run > measured.run
     assert set(saved.figures) == {"before", "after"}
-    for share, said in (
+    for share, message in (
         (0.5, "already saved"),
         (0.7, "one of the measured shares"),
         ("x", "found"),
     ):
-        with pytest.raises(hedgerow.HedgerowError, match=said):
+        with pytest.raises(hedgerow.HedgerowError, match=message):
             measured.save(share)  # type: ignore[arg-type]
 
     pushed = project.push(saved, f"{OWNER}/point")
@@ -99,7 +99,7 @@ def test_a_study_compares_its_trainings(
     assert list(ranked["label"]) == labels and ranked["before"].nunique() == 1
     assert [score.benchmark for score in done.scores] == [
         "hedgerow"
-    ] * 4  # the base encoder's first
+    ] * 4  # the base encoder's come first
     assert (done.release, done.seed, len(done.notes) > 1) == (1, 5, True)
     assert "_file" not in repr(done.scores[0]) and len(done.scores[0].items()) > 0
     assert repr(done) == "<Study 'types' of release 1: 3 runs>"

@@ -1,4 +1,4 @@
-"""A folder or file of the user's with the name of one of our packages is named, not used."""
+"""A user's folder or file with the name of one of our packages is reported and not used."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, which it looks for modules in first."""
+    """Run Python in a folder, where it looks for modules first."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -25,7 +25,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["training/__init__.py", "db.py", "curation/__init__.py"])
-def test_opening_names_what_stands_before_our_package(tmp_path: Path, name: str) -> None:
+def test_opening_names_the_folder_that_shadows_our_package(tmp_path: Path, name: str) -> None:
     theirs = tmp_path / name
     theirs.parent.mkdir(exist_ok=True)
     theirs.write_text("mine = True\n")

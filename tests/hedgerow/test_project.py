@@ -1,4 +1,4 @@
-"""Opening a project, and what Python takes that the command line has no form for."""
+"""Opening a project, and Python arguments that have no equivalent on the command line."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_without_a_place_it_is_the_commands(
         assert str(tmp_path / "home" / "hedgerow.db") in repr(project)
 
 
-def test_a_folder_is_not_made_where_it_should_be_there(tmp_path: Path) -> None:
+def test_a_folder_is_not_made_if_it_should_be_there(tmp_path: Path) -> None:
     with pytest.raises(hedgerow.HedgerowError, match="There is no project in"):
         hedgerow.open(tmp_path / "gone", create=False)
     assert not (tmp_path / "gone").exists()
@@ -77,7 +77,7 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         ("The lamp is bright.", "put a single sentence in a list"),
         ([1, 2], "Expected a list of strings, found int in it."),
@@ -87,9 +87,9 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
     ],
     ids=["text", "numbers", "number", "splits", "numeric"],
 )
-def test_what_holds_no_sentences_is_refused(texts: object, said: str, tmp_path: Path) -> None:
+def test_input_without_sentences_is_refused(texts: object, message: str, tmp_path: Path) -> None:
     with hedgerow.open(tmp_path) as project:
-        with pytest.raises(hedgerow.HedgerowError, match=said):
+        with pytest.raises(hedgerow.HedgerowError, match=message):
             project.anchors.add(texts)
         assert len(project.anchors()) == 0
 
@@ -104,7 +104,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         ({"type": "nonsense"}, "Expected a variant type"),
         ({"status": "nonsense"}, "Expected a status"),
@@ -112,10 +112,10 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     ],
     ids=["type", "status", "source"],
 )
-def test_what_is_not_there_is_named(
-    wanted: dict[str, str], said: str, example_project: Example
+def test_unknown_names_are_reported(
+    wanted: dict[str, str], message: str, example_project: Example
 ) -> None:
-    with pytest.raises(hedgerow.HedgerowError, match=said):
+    with pytest.raises(hedgerow.HedgerowError, match=message):
         example_project().variants(**wanted)
 
 
@@ -133,7 +133,7 @@ def test_a_model_in_memory_cannot_be_found_again(example_project: Example) -> No
         example_project().benchmark(object(), "hedgerow")  # type: ignore[arg-type]
 
 
-def test_single_sentences_are_no_pairs(example_project: Example) -> None:
+def test_single_sentences_are_not_pairs(example_project: Example) -> None:
     with pytest.raises(hedgerow.HedgerowError, match="Expected pairs of sentences"):
         example_project().similarity("all-MiniLM-L6-v2", ["It is on."])
 
@@ -148,7 +148,7 @@ def test_a_release_is_a_data_set_with_the_exports_columns(example_project: Examp
 
 
 class _Display:
-    """What IPython shows in a cell."""
+    """The output of IPython for a cell."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []
@@ -170,18 +170,18 @@ def test_a_notebook_shows_a_bar_of_plain_text(monkeypatch: pytest.MonkeyPatch) -
     assert cell.shown == ["", "━" * 8 + "─" * 22 + "  25% Measuring.", ""]
 
 
-def test_a_name_that_nothing_has_is_said(example_project: Example, tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported(example_project: Example, tmp_path: Path) -> None:
     project = example_project()
     file = tmp_path / "claims.csv"
     file.write_text("claim\nThe lamp is bright.\n")
-    for ask, said in (
+    for ask, message in (
         (lambda: project.anchors(source="Cofee"), "source of anchors"),
         (lambda: project.decide_by_rule("source = Cofee", "accept"), "source of anchors"),
         (lambda: project.decide_by_rule("source != Cofee", "accept", dry_run=True), "'Cofee'"),
         (lambda: project.generate(provider="rules", wait=5), "unknown setting"),
         (lambda: hedgerow.open(file), "found the file .*claims.csv"),
     ):
-        with pytest.raises(hedgerow.HedgerowError, match=said):
+        with pytest.raises(hedgerow.HedgerowError, match=message):
             ask()
     assert len(project.variants(status="pending")) == 1
 

@@ -1,4 +1,4 @@
-"""Pages opened without a browser, through app.py, on the test's own project."""
+"""Pages opened without a browser, through app.py, for the test's own project."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -20,14 +20,14 @@ from tests.support.generating import serve_chat as serve_chat
 from tests.support.reviewing import state as state
 
 TIMEOUT = 60.0
-"""Seconds for one run of a page; the machine may be busy."""
+"""Seconds for one run of a page, because the machine may be busy."""
 
 OpenPage = Callable[[str], AppTest]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _packages_read_once() -> Iterator[None]:
-    """Each `AppTest` looks for components in what all installed packages say of themselves."""
+    """Each `AppTest` searches the metadata of all installed packages for components."""
     with pytest.MonkeyPatch.context() as patch:
         found = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found)
@@ -36,14 +36,14 @@ def _packages_read_once() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def fresh_caches(opened_home: Path) -> None:
-    """What the app keeps for all its sessions belongs to the test's own project."""
+    """The data that the app caches for all sessions belongs to the test's own project."""
     st.cache_resource.clear()
     st.cache_data.clear()
 
 
 @pytest.fixture
 def open_page() -> OpenPage:
-    """Opens a page, such as ``overview``, as somebody does who follows a link to it."""
+    """Opens a page, such as ``overview``, like somebody who follows a link to it."""
 
     def opened(name: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
@@ -54,13 +54,13 @@ def open_page() -> OpenPage:
 
 @pytest.fixture
 def app_engine(home: Path) -> Engine:
-    """The database as the app has it open."""
+    """The database as opened by the app."""
     return open_project.engine()
 
 
 @pytest.fixture
 def with_source(app_engine: Engine) -> Engine:
-    """As ``app_engine``, with the source that ``tests.support.factories`` gives its anchors."""
+    """Like ``app_engine``, with the source that ``tests.support.factories`` gives its anchors."""
     with writing(app_engine) as session:
         session.add(Source(id=1, name="test", licence="CC BY 4.0"))
     return app_engine
@@ -68,7 +68,7 @@ def with_source(app_engine: Engine) -> Engine:
 
 @pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of the runs that the app starts; their processes are not started."""
+    """The numbers of the runs that the app starts. Their processes are not started."""
     numbers: list[int] = []
 
     def start_process(
@@ -81,7 +81,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def unsafe_texts(app: AppTest) -> str:
-    """All that the page hands to Streamlit as Markdown or HTML, labels included."""
+    """Everything that the page passes to Streamlit as Markdown or HTML, including labels."""
     values = [
         element.value
         for kind in ("markdown", "caption", "html", "success", "title", "subheader")

@@ -1,4 +1,5 @@
-"""The overview says how far the data has come and leads on, from an empty project to a model."""
+"""The overview shows the progress of the data and the next step, from an empty project to a
+model."""
 
 from pathlib import Path
 
@@ -69,10 +70,10 @@ def test_what_to_do_next_leads_to_the_pages(
     app = open_page("overview")
     with reading(app_engine) as session:
         total = funnel(session).total
-    said = texts(app)
-    assert f"{total.variants:,} variants are not measured yet" in said
-    assert f"{total.pending:,} variants are pending: Verbal negation 2" in said
-    assert f"{total.accepted:,} variants are accepted" in said
+    shown = texts(app)
+    assert f"{total.variants:,} variants are not measured yet" in shown
+    assert f"{total.pending:,} variants are pending: Verbal negation 2" in shown
+    assert f"{total.accepted:,} variants are accepted" in shown
     assert links(app) == ["Review", "Freeze a release"]
 
 
@@ -195,8 +196,10 @@ def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
     assert lengths["Verbal", "Accepted"] == 0.25
     assert (lengths["Verbal", "Triples"], lengths["Word", "Triples"]) == (1.0, 0.5)
     assert lengths["Word", "Trained"] == 0.0
-    said = {value for head in heads for row in head["data"]["values"] for value in row.values()}
-    assert {"Variants", "30", "80.1k", "All types"} <= said
+    chart_values = {
+        value for head in heads for row in head["data"]["values"] for value in row.values()
+    }
+    assert {"Variants", "30", "80.1k", "All types"} <= chart_values
 
 
 def test_the_way_of_one_source_is_shown_where_there_are_several(
@@ -240,10 +243,10 @@ def test_what_to_do_next_is_of_the_chosen_source_and_leads_to_it(
     app = open_page("overview")
     assert "Release 1 has 7 variants. Download it to share it." in texts(app)
     app.selectbox(key="source").select("Other").run()
-    said = texts(app)
-    assert "5 variants are pending" in said and "1 variant is in conflict" in said
-    assert "Release 1 lacks 1 accepted variant." in said
-    assert "Download it" not in said and "No encoder has been trained" not in said
+    page_words = texts(app)
+    assert "5 variants are pending" in page_words and "1 variant is in conflict" in page_words
+    assert "Release 1 lacks 1 accepted variant." in page_words
+    assert "Download it" not in page_words and "No encoder has been trained" not in page_words
     found = {link.label: link.proto.query_string for link in app.get("page_link")}
     assert found["Review"] == "queue-source=Other"
     assert "queue-source=Other" in found["Settle"] and "queue=In+conflict" in found["Settle"]

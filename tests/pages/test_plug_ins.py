@@ -1,4 +1,4 @@
-"""The package that docs/plug_ins.md shows, on the pages; and packages that cannot be loaded."""
+"""The package from docs/plug_ins.md on the pages, and packages that cannot be loaded."""
 
 from __future__ import annotations
 

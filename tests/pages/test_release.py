@@ -1,4 +1,4 @@
-"""Freezing what is accepted, and downloading a release, on the Release & export page."""
+"""Freezing accepted variants and downloading a release on the Release & export page."""
 
 import zipfile
 from pathlib import Path
@@ -34,7 +34,7 @@ def said(app: AppTest) -> str:
 
 
 NOW, RELEASES, CHOSEN = range(3)
-"""The page's tables once there is a release."""
+"""The page's tables after a release was created."""
 
 
 def table(app: AppTest, which: int) -> dict[str, dict[str, int]]:
@@ -44,7 +44,7 @@ def table(app: AppTest, which: int) -> dict[str, dict[str, int]]:
 
 @pytest.fixture
 def families(with_source: Engine) -> list[dict[str, Variant]]:
-    """Two families, the first of them accepted: 12 triples."""
+    """Two families. The first one is accepted: 12 triples."""
     with writing(with_source) as session:
         found = [add_family(session, f"Bridge {n} is safe.") for n in range(2)]
         decide(session, list(found[0].values()))
@@ -62,7 +62,7 @@ def decide(session: Session, variants: list[Variant], *, good: bool = True) -> N
 
 
 def downloads(app: AppTest) -> list[str]:
-    """The labels of the buttons that hand out an export."""
+    """The labels of the download buttons of exports."""
     labels = [button.label for button in app.get("download_button")]
     return [label for label in labels if label.startswith("Download the zip")]
 
@@ -74,7 +74,7 @@ def freeze(app: AppTest, name: str = "") -> AppTest:
 
 
 def carry_out(engine: Engine) -> None:
-    """Do what the newest run asks for, in this process."""
+    """Execute the newest run in this process."""
     with reading(engine) as session:
         run = list_runs(session)[0]
     execute(engine, open_project.settings(), run.id, {"export": export_run.work})

@@ -1,4 +1,4 @@
-"""Every kind of run is known wherever runs are carried out or shown, and by the same name."""
+"""Every kind of run is known by the same name wherever runs are executed or shown."""
 
 import re
 
@@ -10,7 +10,7 @@ from db.columns import now
 from db.engine import writing
 from db.models import Run, RunState
 from db.runs import create_run
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.pages.conftest import OpenPage
 from tests.support.factories import add_family
 from training.runs.kinds import KINDS
@@ -19,7 +19,7 @@ WITH_WORK = [kind for kind in KINDS if kind.work]
 
 
 def followed(app: AppTest) -> set[str]:
-    """What the page says of the runs under way."""
+    """What the page says about the runs in progress."""
     found = (re.fullmatch(r"Run \d+: (.*)", text.value) for text in app.text)
     return {match[1] for match in found if match}
 
@@ -42,7 +42,7 @@ def test_every_kind_has_its_title_on_pages_and_command_line(
     assert followed(open_page("settings")) == titles
     rows = [
         re.split(r" {2,}", line.strip())
-        for line in said("runs", "list", "--limit", "99").splitlines()
+        for line in show("runs", "list", "--limit", "99").splitlines()
     ]
     assert [row[1] for row in rows[1:]] == [kind.title for kind in reversed(WITH_WORK)]
 
@@ -58,7 +58,7 @@ def test_every_kind_is_carried_out_by_its_number(
         monkeypatch.setattr(kind.work.replace(":", "."), lambda context: {})
         with writing(with_source) as session:
             run = create_run(session, kind=kind.id, parameters={})
-        assert said("run", str(run.id)) == f"Run {run.id} is done.\n"
+        assert show("run", str(run.id)) == f"Run {run.id} is done.\n"
     assert {run["state"] for run in ask("runs", "list")["runs"]} == {"done"}
 
 

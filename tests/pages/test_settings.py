@@ -166,9 +166,9 @@ def test_a_large_switch_is_left_to_a_run(
 def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) -> None:
     (home / "hedgerow.db.20260101T000000Z.bak").write_bytes(b"x" * 2000)
     app = open_page("settings")
-    said = texts(app)
-    assert f"sqlite:///{home}/hedgerow.db" in said
-    assert "SQLite" in said and "write-ahead log" in said and f"schema {head_revision()}" in said
+    shown = texts(app)
+    assert f"sqlite:///{home}/hedgerow.db" in shown
+    assert "SQLite" in shown and "write-ahead log" in shown and f"schema {head_revision()}" in shown
     machine, backups, rows, versions = (table.value for table in app.dataframe)
     assert set(machine["Environment variable"]) >= {
         "HEDGEROW_HOME",
@@ -209,7 +209,7 @@ def test_a_secret_is_nowhere(
     shown_by_set = [line for line in page.splitlines() if ",set," in line]
     assert len(shown_by_set) == 2
     runner = CliRunner()
-    said = "".join(
+    shown = "".join(
         runner.invoke(cli.app, arguments).output
         for arguments in (
             ["settings"],
@@ -226,7 +226,7 @@ def test_a_secret_is_nowhere(
     logs = "".join(path.read_text("utf-8") for path in home.rglob("log.txt")) + caplog.text
     assert "INFO" in logs
     files = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
-    for place in (page, said, stored, logs, repr(open_project.settings()), repr(files)):
+    for place in (page, shown, stored, logs, repr(open_project.settings()), repr(files)):
         assert "zzsecret" not in place
 
 
@@ -309,10 +309,10 @@ def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("  ", "a reviewer's name, found none"), ("grace", "choose Merge into")]
+    ("name", "message"), [("  ", "a reviewer's name, found none"), ("grace", "choose Merge into")]
 )
 def test_a_name_that_nobody_can_have_is_refused_in_one_sentence(
-    with_source: Engine, open_page: OpenPage, name: str, said: str
+    with_source: Engine, open_page: OpenPage, name: str, message: str
 ) -> None:
     with writing(with_source) as session:
         person(session, "Grace")
@@ -321,7 +321,7 @@ def test_a_name_that_nobody_can_have_is_refused_in_one_sentence(
     app.selectbox("person").set_value(ada).run()
     app.text_input(f"person-name-{ada}").input(name).run()
     app.button("rename").click().run()
-    assert said in texts(app) and "another name" in texts(app)
+    assert message in texts(app) and "another name" in texts(app)
     assert [one.name for one in _people(with_source)] == ["Grace", "Ada"]
 
 

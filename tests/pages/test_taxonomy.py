@@ -1,4 +1,4 @@
-"""The taxonomy page: what it shows, and a type of one's own from the form to the other pages."""
+"""The taxonomy page: its contents, and a user-defined type from the form to the other pages."""
 
 from pathlib import Path
 
@@ -233,13 +233,13 @@ def test_generate_is_set_to_a_type_of_ones_own(with_source: Engine, open_page: O
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings."""
+    """Ada is signed in by the settings."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
 
 @pytest.fixture
 def hostile(signed_in: None, with_source: Engine) -> Engine:
-    """A family with a pending variant of a type whose every word is hostile."""
+    """A family with a pending variant of a type with only hostile texts."""
     named = {"label": HOSTILE, "definition": f"It is {HOSTILE}", "guideline": f"Rule: {HOSTILE}"}
     with writing(with_source) as session:
         own = add_type(session, NEGATION.model_copy(update=named))

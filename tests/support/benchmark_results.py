@@ -1,4 +1,4 @@
-"""Results of benchmarks in a project, as a run leaves them, and such with hostile texts."""
+"""Stored results of benchmarks in a project, as after a run, including hostile texts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def add_suite(session: Session, model: str, run: Run, score: float) -> None:
 
 
 def add_hostile_results(session: Session, data_folder: Path, texts: list[str]) -> None:
-    """Two models, called like a text, on items that are such texts, and on the newest release."""
+    """Two models with this text as their name, on items with such texts, and on the newest
+    release."""
     entries = [
         Entry(text, text, (other, f"{text} {other}", f"{other} {text}"))
         for text, other in pairwise(texts)
@@ -102,7 +103,7 @@ def add_hostile_results(session: Session, data_folder: Path, texts: list[str]) -
 
 
 def _own(session: Session) -> Hedgerow:
-    """The families of the newest release, of a split that has some."""
+    """The families of the newest release, from a split that has some."""
     release = get_release(session, None)
     for split in Split:
         try:

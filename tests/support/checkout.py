@@ -1,4 +1,4 @@
-"""Where the checkout is."""
+"""The location of the checkout."""
 
 from pathlib import Path
 

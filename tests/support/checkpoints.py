@@ -1,4 +1,4 @@
-"""Tiny checkpoints with random weights, as other projects save theirs: encoders and others."""
+"""Tiny checkpoints with random weights, in the formats of other projects: encoders and others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 
 WORDS = 30522
-"""Of MiniLM's vocabulary, whose tokenizer they have."""
+"""The size of MiniLM's vocabulary. They use its tokenizer."""
 
 NO_ENCODERS = (
     "T5ForConditionalGeneration",
@@ -34,7 +34,7 @@ _T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "v
 
 
 def checkpoint(architecture: str, folder: Path) -> Path:
-    """A folder as transformers saves a model of this class, with its tokenizer."""
+    """A folder with a model of this class and its tokenizer, as saved by transformers."""
     import torch
     import transformers
 
@@ -51,7 +51,8 @@ def checkpoint(architecture: str, folder: Path) -> Path:
 
 
 def monot5(folder: Path) -> Path:
-    """A T5 that writes, with T5's own kind of tokenizer: word pieces of letters, and some words."""
+    """A T5 that generates text, with T5's own kind of tokenizer: word pieces of letters, and some
+    words."""
     import torch
     from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
@@ -62,7 +63,7 @@ def monot5(folder: Path) -> Path:
     torch.manual_seed(6)
     config = T5Config(**_T5 | {"vocab_size": len(tokenizer)}, decoder_start_token_id=0)
     model = T5ForConditionalGeneration(config)
-    with torch.no_grad():  # random ones hardly tell texts apart
+    with torch.no_grad():  # random weights hardly distinguish texts
         model.lm_head.weight.mul_(30.0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -78,7 +79,7 @@ def dpr(folder: Path) -> tuple[Path, Path]:
 
 
 def packaged(architecture: str, folder: Path) -> Path:
-    """The same as sentence-transformers saves it: with modules.json."""
+    """The same as saved by sentence-transformers, with modules.json."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 

@@ -1,4 +1,4 @@
-"""Colours as eyes see them: contrast, distance, and what colour blindness leaves of both."""
+"""Perception of colours: contrast, distance, and the effect of colour blindness on both."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ _TO_OKLAB = np.array(
 
 
 def channels(colour: str) -> Colour:
-    """sRGB in 0..1 of ``#rrggbb``."""
+    """The sRGB channels in 0..1 of ``#rrggbb``."""
     return np.array([int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)])
 
 
@@ -65,19 +65,21 @@ def luminance(rgb: Colour) -> float:
 
 
 def contrast(front: str, back: str, *, opacity: float = 1.0) -> float:
-    """Contrast ratio of two colours, 1 to 21, the front one drawn at the opacity."""
+    """Contrast ratio of two colours, 1 to 21. The foreground is drawn with this opacity."""
     mixed = opacity * channels(front) + (1 - opacity) * channels(back)
     lighter, darker = sorted((luminance(mixed), luminance(channels(back))), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def oklab(colour: str, *, eye: str = "usual") -> Colour:
-    """The colour in OKLab as this eye sees it; lightness is first, 0 to 1."""
+    """The colour in OKLab as seen with this kind of vision. The first value is lightness, 0 to
+    1."""
     seen = np.clip(EYES[eye] @ linear(channels(colour)), 0, 1)
     lab: Colour = _TO_OKLAB @ np.cbrt(_TO_CONES @ seen)
     return lab
 
 
 def distance(one: str, other: str, *, eye: str = "usual") -> float:
-    """How different the two look to this eye, in OKLab; about 0.02 is just noticeable."""
+    """The difference of two colours with this kind of vision, in OKLab. About 0.02 is just
+    noticeable."""
     return float(np.linalg.norm(oklab(one, eye=eye) - oklab(other, eye=eye)))

@@ -1,4 +1,4 @@
-"""Databases for tests: the migrations run once, and every test gets a copy of what they made."""
+"""Databases for tests: migrations run once, and every test gets a copy of the result."""
 
 import hashlib
 import shutil
@@ -24,10 +24,10 @@ from db.migrate import upgrade
 from db.settings import Settings
 
 both_databases = pytest.mark.databases("sqlite", "postgresql")
-"""For tests in whose outcome the kind of database has a part: SQL, locks, constraints, stores."""
+"""For tests whose outcome depends on the kind of database: SQL, locks, constraints, storage."""
 
 one_database = pytest.mark.databases("sqlite")
-"""For a test among those in whose outcome it has none."""
+"""For a test in such a file whose outcome does not depend on it."""
 
 USED = " UNION ALL ".join(
     f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in SQLModel.metadata.tables
@@ -62,20 +62,21 @@ SELECT md5(string_agg(thing, '|' ORDER BY thing)) FROM (
     UNION ALL SELECT concat_ws(' ', 'version', version_num) FROM alembic_version
 ) AS things
 """
-"""One value for all that a migration makes; emptying tables leaves it as it is."""
+"""A value that covers everything that a migration creates. Emptying tables does not change it."""
 
 
 T = TypeVar("T")
 
 
 class Fill(Protocol):
-    """Fills a database with what the function makes; gives what it gives, not to be changed."""
+    """Fills a database with the result of a function. Returns the function's result; do not change
+    it."""
 
     def __call__(self, engine: Engine, work: Callable[[Session], T]) -> T: ...
 
 
 class Copies:
-    """SQLite databases, copied from files that were made once."""
+    """SQLite databases, copied from files that were created once."""
 
     def __init__(self, folder: Path) -> None:
         """Take a folder that several processes may share."""
@@ -88,7 +89,7 @@ class Copies:
         return self._copied("empty", _migrate, target)
 
     def project(self, target: Path) -> URL:
-        """The same as opening a project leaves it."""
+        """The same after a project was opened there."""
         return self._copied("project", _open, target)
 
     def starter(self, target: Path) -> URL:
@@ -96,9 +97,9 @@ class Copies:
         return self._copied("starter", self._load, target)
 
     def fill(self, engine: Engine, work: Callable[[Session], T]) -> T:
-        """Let ``work`` fill a database, or copy what it made of an equal one.
+        """Let ``work`` fill a database, or copy its result for an equal one.
 
-        What it makes depends on the database alone, so ``work`` uses nothing of its test.
+        The result must depend only on the database, so ``work`` uses nothing of its test.
         """
         assert not work.__closure__
         if engine.name != "sqlite":
@@ -143,7 +144,7 @@ def _open(path: Path) -> None:
 
 
 def _digest(path: Path) -> str:
-    """One value for all that is stored in a database: in its file, and in its log."""
+    """A value that covers everything stored in a database, in its file and in its log."""
     log = path.with_name(path.name + "-wal")
     return hashlib.sha256(
         path.read_bytes() + (log.read_bytes() if log.exists() else b"")
@@ -151,7 +152,7 @@ def _digest(path: Path) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a database that others may have open, over another one."""
+    """Copy a database that may be in use over another one."""
     with closing(sqlite3.connect(source)) as one, closing(sqlite3.connect(target)) as other:
         other.execute("PRAGMA synchronous=OFF")
         one.backup(other)
@@ -160,9 +161,9 @@ def _copy(source: Path, target: Path) -> None:
 class Server:
     """Databases of a PostgreSQL server, all dropped at the end.
 
-    Copying a database costs several times what emptying its tables does. So upgraded databases go
-    from test to test: emptied, and renamed, so that nothing that outlives its test can connect to
-    one any more. One whose schema a test has changed is dropped.
+    Copying a database takes several times as long as emptying its tables. Upgraded databases are
+    therefore reused: they are emptied, and renamed so that a process that outlives its test can't
+    connect any more. A database with a changed schema is dropped.
     """
 
     def __init__(self, url: URL) -> None:
@@ -174,7 +175,7 @@ class Server:
         self._spares: deque[URL] = deque()
 
     def close(self) -> None:
-        """Drop what is kept for later tests."""
+        """Drop the databases kept for later tests."""
         for url in (self._template, self._starter, *self._spares):
             if url is not None:
                 self.drop(url)
@@ -182,21 +183,21 @@ class Server:
         self._admin.engine.dispose()
 
     def create(self, *, template: URL | None = None) -> URL:
-        """The address of a new database: empty, or a copy of one that nobody is connected to."""
+        """The address of a new database: empty, or a copy of one that has no connections."""
         url = self._named()
         copied = f" TEMPLATE {template.database}" if template else ""
         self._say(f"CREATE DATABASE {url.database}{copied}")
         return url
 
     def drop(self, url: URL) -> None:
-        """Remove the database, whoever is connected to it."""
+        """Remove the database, even if it has connections."""
         self._say(f"DROP DATABASE {url.database} WITH (FORCE)")
 
     @contextmanager
     def migrated(self) -> Iterator[URL]:
         """An upgraded, empty database for one test."""
-        # The one that was used before the last: nobody is connected to it any more by now, which
-        # renaming would have to wait for.
+        # The second-to-last database. Nothing is connected to it any more, and renaming would have
+        # to wait for connections.
         if len(self._spares) > 1:
             url = self._renamed(self._spares.popleft())
         else:
@@ -226,7 +227,7 @@ class Server:
             url = self.create()
             with _connected(url) as connection:
                 upgrade(connection.engine)
-                assert _scalars(connection, USED) == []  # else emptying would lose rows
+                assert _scalars(connection, USED) == []  # otherwise emptying would lose rows
                 self._schema = _scalars(connection, SCHEMA)
             self._template = url
         return self._template
@@ -237,7 +238,7 @@ class Server:
         return new
 
     def _emptied(self, url: URL) -> bool:
-        """Take all rows out; False where the test has changed more than rows."""
+        """Delete all rows. Returns False if the test has changed more than rows."""
         with _connected(url) as connection:
             _scalars(connection, END_OTHERS)
             if _scalars(connection, SCHEMA) != self._schema:
@@ -261,7 +262,7 @@ def sqlite(path: Path) -> URL:
 
 @contextmanager
 def opened(url: URL) -> Iterator[Engine]:
-    """An engine for the database; closing the last connection leaves one file of SQLite's."""
+    """An engine for the database. Closing the last connection leaves a single SQLite file."""
     engine = create_engine(url)
     try:
         yield engine
@@ -270,7 +271,7 @@ def opened(url: URL) -> Iterator[Engine]:
 
 
 def _empty(connection: Connection) -> None:
-    """Take all rows out; deleting a few is much quicker than truncating."""
+    """Delete all rows. Deleting a few is much faster than truncating."""
     tables = _scalars(connection, USED)
     large = _scalars(connection, LARGE)
     if large or not _scalars(connection, MAY_REPLICATE)[0]:
@@ -283,7 +284,7 @@ def _empty(connection: Connection) -> None:
 
 
 def load_starter(url: URL) -> None:
-    """Put the starter corpus into an upgraded database."""
+    """Load the starter corpus into an upgraded database."""
     with opened(url) as engine, writing(engine) as session:
         load(session, STARTER)
 

@@ -1,9 +1,9 @@
-"""A process that decides as an app's server does, for several reviewers, until it is killed.
+"""A process that decides like an app's server, for several reviewers, until it is killed.
 
     python -m tests.support.deciding_process REVIEWERS
 
-Each reviewer has a window and a thread. A line on standard output says that a decision is stored,
-as the app says it to a reviewer: it has the decision's action id.
+Each reviewer has a window and a thread. A line on standard output with the decision's action id
+confirms that it is stored, as the app does for a reviewer.
 """
 
 import os
@@ -49,7 +49,7 @@ def _review(engine: Engine, name: str, seed: int) -> None:
         else:
             state.undo()
         if state.recent and state.recent[-1] != before:
-            os.write(1, f"{state.recent[-1]}\n".encode())  # at once, and as one
+            os.write(1, f"{state.recent[-1]}\n".encode())  # at once, in a single write
 
 
 def main() -> None:

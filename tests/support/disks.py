@@ -1,4 +1,4 @@
-"""Disks that are full soon."""
+"""Disks that fill up quickly."""
 
 import os
 import subprocess
@@ -11,7 +11,8 @@ import pytest
 
 @contextmanager
 def disk_of(size: str, folder: Path) -> Iterator[Path]:
-    """A disk with this much room ('16k', '6m') while the test lasts; skips it where none can be."""
+    """A disk of this size ('16k', '6m') for the duration of the test. Skips the test if none is
+    possible."""
     folder.mkdir()
     mounted = (
         os.geteuid() == 0

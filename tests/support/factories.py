@@ -1,4 +1,4 @@
-"""Rows for tests, made the way the program makes them."""
+"""Rows for tests, created in the same way as in the program."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -42,9 +42,9 @@ CUES = {"word": "probably", "phrase": "not entirely sure"}
 
 
 def add_anchor(session: Session, text: str = ANCHOR, *, source: str = "") -> Anchor:
-    """An anchor of the first source, 'test' if there is none, or of the one with this name.
+    """An anchor of the source with this name, or of the first source, or of a new source 'test'.
 
-    The taxonomy is seeded on the way.
+    Also seeds the taxonomy.
     """
     if session.get(TypeRow, "verbal") is None:
         seed_taxonomy(session)
@@ -88,7 +88,7 @@ def _variant(anchor: Anchor, type_id: str, text: str) -> Variant:
 def add_family(
     session: Session, text: str = ANCHOR, *, subject: str = "bridge", source: str = ""
 ) -> dict[str, Variant]:
-    """An anchor with one variant of every type, about a subject of its own if one is given."""
+    """An anchor with one variant of every type, about its own subject if one is given."""
     anchor = add_anchor(session, text, source=source)
     family = {
         type_id: _variant(anchor, type_id, wording.replace("bridge", subject))
@@ -110,7 +110,7 @@ def model(session: Session, name: str = "llm") -> int:
 
 
 def judge(session: Session, name: str = "fake") -> int:
-    """The id of a chat model that gives second opinions; it does not count yet."""
+    """The id of a chat model that gives second opinions. Its opinions do not count yet."""
     seed_prompts(session)
     return ensure_judge(session, name, 1).id
 
@@ -124,7 +124,7 @@ def add_opinion(
     certainty: float | None = 0.8,
     suggestion: str = "",
 ) -> bool:
-    """An opinion as a run stores it; whether it was stored."""
+    """An opinion as stored by a run. Returns whether it was stored."""
     run = Run(kind="judge", parameters={})
     session.add(run)
     session.flush()
@@ -151,5 +151,5 @@ def add_opinion(
 
 
 def draw_sample(session: Session, request: SampleRequest) -> Sample:
-    """A sample for judges, drawn and stored as the page does."""
+    """A sample for judges, created and stored like on the page."""
     return store_sample(session, request, pick_sample(session, request))

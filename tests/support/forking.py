@@ -1,7 +1,7 @@
-"""Processes that carry out runs and start at once: each is a fork of one that has imported all.
+"""Processes that execute runs and start immediately: forks of one that has imported everything.
 
-For tests that kill them. What a fork does is what ``hedgerow run ID`` does, but for the measuring
-of variants that follows a generation; a fork in a group is one process of a training on several.
+For tests that kill them. A fork does the same as ``hedgerow run ID``, except for measuring variants
+after a generation. Forks in a group are the processes of one training run.
 """
 
 import json
@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import psycopg as psycopg  # imported before the fork, as all that a run needs
+import psycopg as psycopg  # imported before the fork, like everything that a run needs
 from pydantic import SecretStr
 from sqlalchemy.engine import URL
 
@@ -32,7 +32,7 @@ class Forker:
     """The process that is forked."""
 
     def __init__(self, *modules: str) -> None:
-        """Take what is imported before the forks, beside what a generation needs."""
+        """Take the modules to import before the forks, in addition to those for a generation."""
         command = [sys.executable, "-m", "tests.support.forking", *modules]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
@@ -53,12 +53,12 @@ class Forker:
         environment: dict[str, str] | None = None,
         call: str = "tests.support.forking:carry_out",
     ) -> int:
-        """Carry out a run in a new process; gives its number.
+        """Execute a run in a new process. Returns its number.
 
         Args:
-            constants: values of the program's constants there, by module and name.
-            environment: of that process, beside its own.
-            call: the function that does it, handed the run's number.
+            constants: values of the program's constants in the new process, by module and name.
+            environment: additional environment variables of the process.
+            call: the function that executes the run, called with its number.
         """
         order = {
             "run": run_id,
@@ -76,13 +76,13 @@ class Forker:
         return int(self._process.stdout.readline())
 
     def close(self) -> None:
-        """End it."""
+        """Stop the process."""
         self._process.kill()
         self._process.wait()
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Whether the process exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -100,7 +100,7 @@ def kill(pid: int) -> None:
 
 
 def carry_out(run_id: int) -> None:
-    """Carry out a generation or a training."""
+    """Execute a generation or a training run."""
     measuring.work = lambda context: {}  # type: ignore[assignment]
     settings = load_settings()
     work: dict[str, Work] = {generation.KIND: generation.work, plan.KIND: train}
@@ -108,7 +108,7 @@ def carry_out(run_id: int) -> None:
 
 
 def train(context: RunContext) -> dict[str, Any]:
-    """The work of a training, which is imported only where it is asked for."""
+    """The work of a training run, imported only when it is needed."""
     from training.runs.trainings import work
 
     return work(context)
@@ -124,11 +124,11 @@ def _obey(order: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Fork for each order that arrives, until there are no more."""
-    ChatModel("any", SecretStr("")).client()  # imports what is imported late
+    """Fork for each incoming order, until there are no more."""
+    ChatModel("any", SecretStr("")).client()  # imports late imports now
     for name in sys.argv[1:]:
         import_module(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who has ended is gone
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # remove ended processes
     for line in sys.stdin:
         order = json.loads(line)
         if pid := os.fork():

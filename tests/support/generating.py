@@ -1,4 +1,4 @@
-"""A chat server of our own for tests that generate: imported by the conftest of their folder."""
+"""A chat server for tests that generate, imported by the conftest of their folder."""
 
 import socket
 import threading
@@ -17,7 +17,8 @@ Serve = Callable[..., tuple[str, ChatServer]]
 
 @contextmanager
 def serving() -> Iterator[Serve]:
-    """Start chat servers with the given faults; gives the address of each and what it was asked."""
+    """Start chat servers with these faults. Yields a function that returns the address and the
+    server."""
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(**how: Any) -> tuple[str, ChatServer]:
@@ -34,7 +35,7 @@ def serving() -> Iterator[Serve]:
 
     yield start
     for server, thread in servers:
-        server.should_exit = server.force_exit = True  # answers that hang are not waited for
+        server.should_exit = server.force_exit = True  # do not wait for hanging answers
         thread.join(timeout=10)
 
 

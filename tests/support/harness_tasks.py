@@ -21,7 +21,7 @@ doc_to_target: "{{answer}}"
 metric_list:
   - metric: acc
 """
-"""Which of two words is the opposite."""
+"""A task: which of two words is the antonym."""
 
 WRITES = """
 task: sums
@@ -43,7 +43,7 @@ filter_list:
         regex_pattern: "([0-9]+)"
       - function: take_first
 """
-"""What the model writes is read for a number."""
+"""A task: a number is read from the model's output."""
 
 OPPOSITES = [
     {"question": f"The opposite of {word}?", "choices": [right, wrong], "answer": 0}
@@ -59,10 +59,10 @@ SUMS = [{"question": f"{one} + 1?", "answer": str(one + 1)} for one in range(3)]
 
 
 def save_own_tasks(folder: Path, **others: str) -> Path:
-    """Save both tasks with their data in this folder, and these others; returns the folder.
+    """Save both tasks with their data in this folder, and other files. Returns the folder.
 
     Args:
-        others: names of files without an ending, and what is in them.
+        others: the content of other files, by name without extension.
     """
     folder.mkdir(exist_ok=True)
     for name, text in ({"opposites": CHOICES, "sums": WRITES} | others).items():
@@ -74,7 +74,7 @@ def save_own_tasks(folder: Path, **others: str) -> Path:
 
 
 def small_data_set(*, path: str, name: str | None = None, **_: Any) -> Any:
-    """A few items in the shape of each data set of Table 3, as ``load_dataset`` gives them."""
+    """A few items in the format of each data set of Table 3, as returned by ``load_dataset``."""
     from datasets import Dataset, DatasetDict
 
     splits = {"cais/mmlu": _mmlu, "Rowan/hellaswag": _hellaswag, "openai/gsm8k": _gsm8k}[path](name)

@@ -1,20 +1,21 @@
-"""Texts that would do something if anybody read them as more than text.
+"""Texts that would do something if they were treated as more than text.
 
-What runs sets ``window.hacked`` or opens a dialog; what loads asks ``evil.example`` for it. Tests
-send them through every way in and out, and look at every page that shows them.
+Executed code sets ``window.hacked`` or opens a dialog. Loaded resources are requested from
+``evil.example``. Tests send these texts through every input and output, and visit every page that
+shows them.
 """
 
 from curation.content_uids import canonical
 
 FOREIGN = "evil.example"
-"""The host that no text may make a browser or a program ask for anything."""
+"""The host that must never receive a request because of a text."""
 
 _BIDI = "\u202eelbisrever\u202c \u2066isolated\u2069 \u200fmark\u200e \u061cletter"
 _STACK = "Z" + "\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309\u030a\u030b" * 12
 _WORD = "W" * 1900
 
 TEXTS: dict[str, str] = {
-    # HTML, SVG, and what breaks out of an element
+    # HTML, SVG, and texts that break out of an element
     "script": "A <script>window.hacked=1</script> is closed.",
     "image error": 'The <img src=x onerror="window.hacked=1"> is broken.',
     "foreign image": f'It shows <img src="https://{FOREIGN}/pixel.png"> to all.',
@@ -89,7 +90,7 @@ TEXTS: dict[str, str] = {
     "many spaces": "It   is \u00a0\u00a0 far \u3000 apart.",
     "one character": "x",
 }
-"""Name → text. Each of them is a text that somebody may store, so nobody may refuse it."""
+"""Name → text. A user may store any of them, so nothing may refuse them."""
 
 REFUSED: dict[str, str] = {
     "nothing": " \u200b\ufeff ",
@@ -102,12 +103,14 @@ REFUSED: dict[str, str] = {
     "one byte escape": "It is \x9b31m red.",
     "lone surrogate": "It is \ud800 half.",
 }
-"""Name → text that no sentence is: left out or refused with the reason, wherever it comes from."""
+"""Name → text that is not a sentence. It is left out or refused with a reason, wherever it comes
+from."""
 
 HUGE = "W" * 100_000 + " is long."
-"""Longer than any sentence; an import refuses it, and no page is hurt by one stored earlier."""
+"""Longer than any sentence. An import refuses it, and pages can show one that was stored
+earlier."""
 
 
 def stored() -> dict[str, str]:
-    """Name → what the database has of each text."""
+    """Name → the stored form of each text."""
     return {name: canonical(text) for name, text in TEXTS.items()}

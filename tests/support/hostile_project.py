@@ -1,4 +1,4 @@
-"""A project in which everything that can be somebody's text is a hostile one."""
+"""A project in which every user-defined text is hostile."""
 
 from datetime import timedelta
 
@@ -51,19 +51,20 @@ from training.runs.trainings import request_training
 
 TYPES = [entry.id for entry in TAXONOMY]
 FAMILY = 24
-"""Variants of an anchor."""
+"""Number of variants per anchor."""
 
 DISPUTED = 12
-"""Variants that two people disagree about."""
+"""Number of variants that two people disagree about."""
 
 
 def fill(session: Session) -> None:
-    """An anchor of every text; three of them have variants, which are all the texts once more.
+    """An anchor for every text. Three of them have variants with all of the texts.
 
-    Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
-    anchor such a source, licence and genre. On a few a second such person disagrees. One variant is
-    longer than any that a person may write. A few are gold items. There are a release, failed runs,
-    generation runs and a finished training with such messages, models, answers, prompts and probes.
+    Each variant has a hostile cue, writer and note, and is accepted by a person with a hostile
+    name. Its anchor has a hostile source, licence and genre. A second person disagrees on a few
+    variants. One variant is longer than any that a person may write. A few are gold items. There
+    are a release, failed runs, generation runs and a finished training run with hostile messages,
+    models, answers, prompts and probes.
     """
     seed_taxonomy(session)
     texts = list(stored().values())
@@ -86,7 +87,7 @@ def fill(session: Session) -> None:
 
 
 def _gold(session: Session, texts: list[str]) -> None:
-    """Gold items for either use, with such explanations, by such a person."""
+    """Gold items for both uses, with hostile explanations and people."""
     undisputed = select(col(Variant.uid)).where(col(Variant.status) == Status.ACCEPTED)
     uids = session.execute(undisputed.order_by(col(Variant.id).desc()).limit(6)).scalars()
     for number, uid in enumerate(uids):
@@ -153,7 +154,7 @@ def _runs(session: Session, texts: list[str]) -> None:
 
 
 def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> None:
-    """A prompt with such texts; a done and a paused run by such models, with such answers."""
+    """A hostile prompt, and a done and a paused run with hostile models and answers."""
     seed_prompts(session)
     installed = prompt_versions(session, "hedge")[0]
     edited = f"{installed.template}\n{texts[0]}\n{texts[21]}"
@@ -200,10 +201,10 @@ def _ended(run: Run, state: RunState, message: str) -> None:
 
 
 def _training(session: Session, texts: list[str]) -> None:
-    """A finished training with figures for all variants and for pairs of these texts."""
+    """A finished training run with metrics for all variants and for pairs of these texts."""
     recipe = Recipe(batch_size=2)  # so few families have both sides
     run = request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
-    named = run.parameters["recipe"] | {"base_encoder": texts[2]}  # such a folder may go later
+    named = run.parameters["recipe"] | {"base_encoder": texts[2]}  # such a folder may vanish
     run.parameters = run.parameters | {"recipe": named}
     _ended(run, RunState.DONE, "Done.")
     names = [texts[0], texts[1], DEFAULT_ENCODER]  # Compare begins with the last two

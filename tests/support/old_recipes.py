@@ -1,4 +1,4 @@
-"""Recipes as earlier versions of Hedgerow stored them with their trainings: every key."""
+"""Recipes as stored by earlier versions of Hedgerow with their runs: every key."""
 
 from typing import Any
 

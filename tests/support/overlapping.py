@@ -1,4 +1,4 @@
-"""A benchmark's file that shares texts with the plain families of the tests."""
+"""A benchmark file that shares texts with the plain families of the tests."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ INPUTS = (
     "Door 3 is open.",
     "The kettle has never been so clean.",
 )
-"""A text of the release; five words of one; a text of four words; nothing."""
+"""A text of the release; five words of one; a text of four words; no overlap."""
 
 SAID = (
     "2 of 4 items of SemAntoNeg (doors.jsonl) share 5 consecutive words with the release; 2 have a "
@@ -27,5 +27,5 @@ def doors() -> bytes:
 
 
 def keep_doors(data_folder: Path, name: str = "doors.jsonl") -> KeptData:
-    """Have a project know it."""
+    """Store it in a project."""
     return keep_data(data_folder, "semantoneg", {name: doors()})

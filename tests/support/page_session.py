@@ -1,4 +1,4 @@
-"""A session with a running app, as a browser has it, without a browser."""
+"""A session with a running app, like that of a browser, but without one."""
 
 import socket
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 60
 
 @dataclass
 class Opened:
-    """What the app sends for its first page: its settings, headings and unforeseen errors."""
+    """The app's messages for its first page: its settings, headings and unexpected errors."""
 
     session: NewSession = field(default_factory=NewSession)
     headings: list[str] = field(default_factory=list)
@@ -27,10 +27,10 @@ def first_page(url: str, *, host: str | None = None) -> Opened:
     """Open the app's first page.
 
     Args:
-        host: the name that the browser was given for this machine; otherwise the one in `url`.
+        host: the name of this machine in the browser; by default the one in `url`.
 
     Raises:
-        websockets.exceptions.InvalidStatus: the app answers no requests to this host name.
+        websockets.exceptions.InvalidStatus: the app refuses requests for this host name.
     """
     place = urlsplit(url)
     opened = Opened()

@@ -1,4 +1,4 @@
-"""Packages of other people's, as pip would install them: modules, and what is said of them."""
+"""Third-party packages, as pip would install them: modules and metadata."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WordsInCommon(Scorer):
         common = [len({*a.split()} & {*b.split()}) for a, b in pairs]
         return np.array(common, dtype=np.float64)
 """
-"""A scorer in a module of its own."""
+"""A scorer in its own module."""
 
 Groups = Mapping[str, Mapping[str, str]]
 """Group of entry points → name → object."""
@@ -37,10 +37,10 @@ _BLOCK = re.compile(r"^```(?:toml|python)\n# (\S+)\n(.*?)^```", re.DOTALL | re.M
 def install(
     monkeypatch: pytest.MonkeyPatch, folder: Path, group: str, code: str, **entries: str
 ) -> None:
-    """Make a package there and have this process find it.
+    """Create a package, and make this process find it.
 
     Args:
-        folder: its name is the package's.
+        folder: its name is the name of the package.
         entries: name of an entry point ('_' for '-') → the object in the package's module.
     """
     package = folder.name
@@ -49,7 +49,7 @@ def install(
 
 
 def install_example(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The package that docs/plug_ins.md shows, with one plug-in of each kind."""
+    """The package from docs/plug_ins.md, with one plug-in of each kind."""
     files = dict(_BLOCK.findall((ROOT / "docs" / "plug_ins.md").read_text(encoding="utf-8")))
     project = tomllib.loads(files.pop("pyproject.toml"))["project"]
     files["hedgerow_example/__init__.py"] = ""

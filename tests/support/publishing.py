@@ -22,9 +22,9 @@ from training.recipe.schema import Recipe
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A hub that this process and those it starts push to; the token is in the environment.
+    """A hub for pushes of this process and its child processes. The token is in the environment.
 
-    The hub's client reads its settings when it is imported, which may have been long ago.
+    The hub's client reads its settings when it is imported, which may have happened earlier.
     """
     from huggingface_hub import constants
 
@@ -50,7 +50,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 
 def add_model(engine: Engine, encoder: Path, recipe: Recipe | None = None) -> int:
-    """A finished training of a small release, with a copy of this encoder as its model.
+    """A finished training run on a small release, with a copy of this encoder as its model.
 
     Returns:
         The run's number.

@@ -1,4 +1,4 @@
-"""A review session over three families, for the tests of what its keys do."""
+"""A review session for three families, for testing the effect of its keys."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -16,7 +16,7 @@ VERBAL = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Va
 
 
 def draw(state: ReviewState) -> ShownCard:
-    """Draw the page; what the keys mean now."""
+    """Draw the page. Returns the current meanings of the keys."""
     view = state.view()
     state.drawn_now()
     assert view.focus is not None
@@ -30,13 +30,13 @@ def draw_same(state: ReviewState, shown: ShownCard) -> ShownCard:
 
 
 def status(state: ReviewState, variant_id: int) -> Status:
-    """What the decisions on a variant add up to."""
+    """The status of a variant after its decisions."""
     with reading(state.engine) as session:
         return session.get_one(Variant, variant_id).status
 
 
 def colleague(state: ReviewState, name: str = "Bert") -> ReviewState:
-    """Another window on the same queue; of another person, or of the same one."""
+    """Another window on the same queue, for another person or for the same one."""
     with writing(state.engine) as session:
         number = person(session, name)
     other = ReviewState(engine=state.engine, reviewer_id=number, types=state.types)
@@ -47,7 +47,7 @@ def colleague(state: ReviewState, name: str = "Bert") -> ReviewState:
 
 @pytest.fixture
 def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
-    """A review session over three families, in which a key counts at once."""
+    """A review session for three families, in which a key counts immediately."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     with writing(engine) as session:
         for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):

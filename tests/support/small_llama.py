@@ -1,8 +1,8 @@
-"""A small Llama with random weights and a tokenizer of its own, saved as a folder like any other.
+"""A small Llama with random weights and its own tokenizer, saved as a model folder.
 
 It is a real causal language model in the format of the model hub (config, safetensors, fast
 tokenizer, chat template), small enough to load and train within seconds on one core. The fixture
-``small_llama`` in tests/conftest.py makes the usual one once a session.
+``small_llama`` in tests/conftest.py creates the default one once per session.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHAT_TEMPLATE = (
     "{{ message['content'] | trim }}{{ eos_token }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
-"""As instruction-tuned models have it: a turn begins with its role and ends with a token."""
+"""As in instruction-tuned models: a turn begins with its role and ends with a token."""
 
 TEXTS = (
     "Sentence 1: A boy is holding his skateboard behind him.",
@@ -34,7 +34,7 @@ TEXTS = (
     "The museum opens on Monday. The museum never opens on Monday. It may open on Monday.",
     "The museum possibly opens on Monday. It is unclear whether the museum opens on Monday.",
 )
-"""What its tokenizer has learned its words from; any other text becomes bytes."""
+"""The texts from which its tokenizer has learned its words. Any other text becomes bytes."""
 
 
 def save_small_llama(
@@ -51,11 +51,11 @@ def save_small_llama(
     """Save such a model in this folder, and return the folder.
 
     Args:
-        chat_template: None for a base model's tokenizer, which has none.
-        texts: for the tokenizer, besides `TEXTS`: longer words of them become one token.
-        vocabulary: tokens at most.
-        hidden: width of the model, a multiple of 4.
-        seed: of the weights.
+        chat_template: None for the tokenizer of a base model.
+        texts: additional texts for the tokenizer; their longer words become single tokens.
+        vocabulary: the maximum number of tokens.
+        hidden: the width of the model, a multiple of 4.
+        seed: the seed of the weights.
         config: other values of LlamaConfig.
     """
     import torch
@@ -89,7 +89,7 @@ def small_tokenizer(
     texts: Iterable[str] = TEXTS,
     vocabulary: int = 512,
 ) -> Any:
-    """A byte-level BPE tokenizer, as Llama 3 has one; it puts the token of a beginning first."""
+    """A byte-level BPE tokenizer, as in Llama 3. It begins with the start token."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

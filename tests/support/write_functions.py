@@ -1,7 +1,7 @@
 """The functions of the library that write to the database, found in its sources.
 
-A function writes if it adds rows, carries out an INSERT, UPDATE or DELETE, opens a session that
-writes, or calls a function that does.
+A function writes if it adds rows, executes an INSERT, UPDATE or DELETE, opens a writing session, or
+calls a function that writes.
 """
 
 import ast
@@ -21,7 +21,7 @@ Name = tuple[str, str]
 
 
 class WriteFunction(NamedTuple):
-    """A public function that is handed a session or an engine, and writes with it."""
+    """A public function that receives a session or an engine, and writes with it."""
 
     module: str
     name: str
@@ -32,7 +32,7 @@ class WriteFunction(NamedTuple):
 
 
 def write_functions(*packages: str) -> list[WriteFunction]:
-    """All of these packages."""
+    """All functions of these packages."""
     found = {name: node for package in packages for name, node in _functions(package)}
     calls = {name: _calls(node, name[0], imports) for name, (node, imports) in found.items()}
     writes = {name for name, called in calls.items() if any(one[0] == "" for one in called)}
@@ -62,7 +62,7 @@ def _functions(package: str) -> Iterator[tuple[Name, tuple[ast.FunctionDef, dict
 
 
 def _calls(function: ast.FunctionDef, module: str, imports: dict[str, Name]) -> set[Name]:
-    """What it calls; ('', …) for what writes by itself."""
+    """The functions that it calls; ('', …) for a function that writes itself."""
     called: set[Name] = set()
     for node in ast.walk(function):
         if not isinstance(node, ast.Call):
@@ -84,7 +84,7 @@ def _first_argument(function: ast.FunctionDef) -> str:
 
 
 def stand_ins(function: Any) -> dict[str, Any]:
-    """Something for each argument but the first that has no default."""
+    """A value for each argument without a default, except the first."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     return {
         one.name: _stand_in(str(one.annotation))

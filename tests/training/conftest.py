@@ -1,4 +1,4 @@
-"""A tiny encoder with random weights, so that training is tested for real in a second; projects."""
+"""A tiny encoder with random weights, so that real training takes a second, and projects."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformer = Transformer(str(folder / "bert"), max_seq_length=48)
     model = SentenceTransformer(modules=[transformer, Pooling(32)], device="cpu")
     model.save_pretrained(str(folder / "encoder"), create_model_card=False)
-    gc.freeze()  # the libraries above are a million objects to search for garbage
+    gc.freeze()  # the libraries above add a million objects to scan
     return folder / "encoder"
 
 
@@ -70,7 +70,7 @@ def recipe(tiny_encoder: Path) -> Recipe:
 
 @pytest.fixture
 def project(engine: Engine, fill: Fill) -> Engine:
-    """Nine families to train on, one held out, and one that nobody has decided on."""
+    """Nine families for training, one held out, and one that nobody has decided on."""
 
     def made(session: Session) -> None:
         for number in range(ANCHORS):

@@ -41,8 +41,8 @@ class Known(NamedTuple):
     """Data of a benchmark that is stored with the project.
 
     Attributes:
-        data: what people call them.
-        key: of their content.
+        data: the name for people.
+        key: identifies the content.
         path: a file, or a folder of files.
     """
 
@@ -57,10 +57,10 @@ class _Compared(NamedTuple):
 
     Attributes:
         name: for people.
-        content_hash: under which comparisons are kept.
-        texts: all of them, from the start at each call.
-        fields: the same by field; None where there are no fields.
-        records: for some of the texts the uid of a variant that they belong to.
+        content_hash: the key of the stored comparisons.
+        texts: iterates over all texts, from the start at each call.
+        fields: the texts by field; None if there are no fields.
+        records: for these texts, the uids of the variants that contain them.
     """
 
     name: str
@@ -73,7 +73,7 @@ class _Compared(NamedTuple):
 def known(data_folder: Path) -> list[Known]:
     """The benchmark data that is stored with the project, in the catalogue's order.
 
-    Content that was stored under several names has the latest of them.
+    Content that was stored under several names has the latest name.
     """
     found: dict[tuple[str, str], Known] = {}
     for data in kept_data(data_folder):
@@ -98,13 +98,13 @@ def compare(
     n: int = SHORTEST,
     report: Report | None = None,
 ) -> list[OverlapWithTest]:
-    """The overlap of a release with all stored data; missing comparisons are made now.
+    """The overlap of a release with all stored data. Missing comparisons are made now.
 
     Data that can't be read is reported. 2,000 anchors with their variants and SemAntoNeg's 12,608
     sentences take about a second.
 
     Args:
-        n: words of a run.
+        n: number of words in a sequence.
 
     Raises:
         HedgerowError: n is below `SHORTEST`.
@@ -174,9 +174,11 @@ def _compare(
 ) -> list[OverlapWithTest]:
     """The stored comparisons, and the missing ones, which are made now."""
     wanted = missing(data_folder, compared.content_hash, n=n)
-    anew = {(data.benchmark.id, data.key) for data in wanted}
+    again = {(data.benchmark.id, data.key) for data in wanted}
     found = [
-        c for c in kept(data_folder, compared.content_hash, n=n) if (c.benchmark, c.key) not in anew
+        c
+        for c in kept(data_folder, compared.content_hash, n=n)
+        if (c.benchmark, c.key) not in again
     ]
     if not wanted:
         return found

@@ -23,7 +23,7 @@ Models with different prompts for queries and documents use them for relevance."
 
 
 class Question(NamedTuple):
-    """A text, and those that it is compared with."""
+    """A text, and the candidates that it is compared with."""
 
     text: str
     candidates: tuple[str, ...]
@@ -49,17 +49,17 @@ class ItemResult:
     Attributes:
         key: the item's name in its data, unique there.
         outcome: what happened, in the words of the benchmark's ``outcomes``.
-        right: whether it counts; None where the metric is a correlation.
+        right: whether it counts; None if the metric is a correlation.
         tied: two scores that should differ are equal; such an item is not right.
-        answered: False where the model gave no score; such an item is not right, and is left out
-            of a correlation.
+        answered: False if the model gave no score; such an item is not right, and is left out of a
+            correlation.
         scores: in the order of the item's candidates.
-        gold: what people say, where the metric is a correlation.
-        group: items of the same group were made from the same sentence, and are no independent
-            evidence; an item's own key where it stands alone.
+        gold: the human score, if the metric is a correlation.
+        group: items with the same group were made from the same sentence, so they are not
+            independent evidence; a single item has its own key here.
         marks: the parts of the breakdowns that the item counts in.
-        texts: the item's texts by what they are, for a person to look at.
-        uids: of those texts that are the project's own, by the same names as in ``texts``.
+        texts: the item's texts by their labels, for display.
+        uids: the uids of the texts that belong to the project, by the same labels.
     """
 
     key: str
@@ -84,15 +84,15 @@ class Result:
         metric: its name for people, such as 'pairwise accuracy'.
         kind: how ``score`` follows from the rows.
         score: in points: a share from 0 to 100, a correlation from -100 to 100, as papers print it.
-        n: items.
+        n: the number of items.
         ties: items with equal scores where they should differ; they count as wrong.
         unanswered: items that the model gave no score for.
-        rows: one an item, in the data's order.
-        outcomes: outcome → items.
-        breakdowns: breakdown → its parts → their score and items.
+        rows: one per item, in the order of the data.
+        outcomes: outcome → number of items.
+        breakdowns: breakdown → part → its score and number of items.
         figures: further numbers of the paper's error analysis, by name.
-        data_hash: SHA-256 of the items, whatever their order.
-        asked: of a language model, how it was asked, as `Prompted.report` gives it.
+        data_hash: SHA-256 of the items; their order does not matter.
+        asked: for a language model, how it was prompted, as in `Prompted.report`.
     """
 
     benchmark: str
@@ -111,7 +111,8 @@ class Result:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What the command line prints and a database keeps: all but the rows."""
+        """The result as printed by the command line and stored in the database: everything except
+        the rows."""
         return {
             "benchmark": self.benchmark,
             "metric": self.metric,
@@ -131,7 +132,7 @@ class Result:
 
 
 class Benchmark(ABC, Generic[Item]):
-    """A public test; subclasses say what an item is, what it asks and when it is answered right.
+    """A public test. A subclass defines its items, their questions, and when an answer is right.
 
     Another package can add a benchmark: a subclass that it names as an entry point of the group
     ``hedgerow.benchmarks``. Most need little more than the columns of their file if they subclass
@@ -141,13 +142,13 @@ class Benchmark(ABC, Generic[Item]):
         id: in commands, addresses and stored results. A plug-in gets the name of its entry point.
         title: for people.
         measures: one sentence.
-        paper: where it comes from; '' for nowhere.
+        paper: its source; '' if there is none.
         metric: its name for people.
-        chance: points of a model that guesses.
-        paraphrases: whether one candidate of each question says the same as its text, and the
-            others don't, so that a language model can be asked which.
-        outcomes: what can become of an item, in the order of charts.
-        expects: what the file must look like, as a message goes on after "expected".
+        chance: the score of a model that guesses, in points.
+        paraphrases: whether each question has exactly one candidate that says the same as its text,
+            so that a language model can be asked for it.
+        outcomes: the possible outcomes of an item, in the order of charts.
+        expects: the expected format of the file, to follow "expected" in a message.
     """
 
     id: ClassVar[str]
@@ -162,9 +163,10 @@ class Benchmark(ABC, Generic[Item]):
     outcomes: ClassVar[tuple[str, ...]]
     expects: ClassVar[str]
     hub: ClassVar[str] = ""
-    """Where the data are on the Hub, as ``file_reading.HUB`` + owner/name/file; '' if nowhere."""
+    """The place of the data on the Hub, as ``file_reading.HUB`` + owner/name/file; '' if it is not
+    there."""
     published_items: ClassVar[int] = 0
-    """How many items the data have that papers report on; 0 where there are several sets."""
+    """The number of items in the data that papers report on; 0 if there are several data sets."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = tuple(items)
@@ -172,11 +174,11 @@ class Benchmark(ABC, Generic[Item]):
     @classmethod
     @abstractmethod
     def read(cls, source: Path | str = "") -> Self:
-        """The benchmark with the data of a file; of its place on the hub where none is named.
+        """The benchmark with the data of a file, or of its place on the hub if no file is named.
 
         Raises:
-            HedgerowError: the file can't be read or is not this benchmark's; one sentence that
-                says what was expected, what was found, and on which line.
+            HedgerowError: the file can't be read or is not this benchmark's; one sentence that says
+                what was expected, what was found, and on which line.
         """
 
     @abstractmethod
@@ -185,20 +187,21 @@ class Benchmark(ABC, Generic[Item]):
 
     @abstractmethod
     def judged(self, number: int, item: Item, scores: Sequence[np.ndarray]) -> ItemResult:
-        """What a model made of an item.
+        """The result of a model on one item.
 
         Args:
-            number: of the item, from 0.
-            scores: for each question of the item one array with its candidates' scores, NaN where
-                the model gave none.
+            number: the item's number, from 0.
+            scores: for each question of the item, one array with its candidates' scores; NaN for a
+                missing score.
         """
 
     def aside(self, item: Item) -> Question | None:
-        """A comparison that the score does not depend on; for models that compare any two texts."""
+        """A comparison that does not affect the score, for models that can compare any two
+        texts."""
         return None
 
     def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
-        """Further numbers of the error analysis, of the rows and the scores of ``aside``."""
+        """Further numbers for the error analysis, from the rows and the scores of ``asides()``."""
         return {}
 
     def questions(self) -> list[Question]:
@@ -206,7 +209,7 @@ class Benchmark(ABC, Generic[Item]):
         return [question for item in self.items for question in self.asked(item)]
 
     def asides(self) -> list[Question]:
-        """All comparisons beside the score."""
+        """All comparisons that do not affect the score."""
         return [question for item in self.items if (question := self.aside(item)) is not None]
 
     def samples(self) -> Iterator[list[str]]:
@@ -216,7 +219,8 @@ class Benchmark(ABC, Generic[Item]):
             yield list(dict.fromkeys(texts))
 
     def sides(self) -> Iterator[dict[str, list[str]]]:
-        """The same by side: what is asked or compared, and what it is compared with."""
+        """The distinct texts of each item by side: the queries, and the texts they are compared
+        with."""
         for item in self.items:
             asked = self.asked(item)
             yield {
@@ -234,8 +238,8 @@ class Benchmark(ABC, Generic[Item]):
         """The result of a model.
 
         Args:
-            scores: one array for each of ``questions()``, a number a candidate, higher = nearer or
-                more relevant, NaN where the model gave none.
+            scores: one array for each of ``questions()`` with one number per candidate; higher
+                means more similar or more relevant, NaN means that the model gave no score.
             aside: one number for each of ``asides()``, if the model compares any two texts.
         """
         rows = tuple(self._rows(scores))
@@ -282,7 +286,7 @@ def _breakdowns(marks: Sequence[PartMark]) -> dict[str, dict[str, PartScore]]:
 def above(right: np.ndarray, wrong: np.ndarray) -> tuple[bool, bool]:
     """Whether every right candidate scores higher than every wrong one, and whether it is a tie.
 
-    A tie is no success, and neither is a missing score (NaN).
+    A tie does not count, and neither does a missing score (NaN).
     """
     near, far = right.min(), wrong.max()
     return bool(near > far), bool(near == far)

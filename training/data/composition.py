@@ -31,7 +31,7 @@ class Shape(NamedTuple):
 
     Attributes:
         source: the name of its anchor's source.
-        variants: polarity, type and provider of each.
+        variants: the polarity, type and provider of each variant.
     """
 
     source: str
@@ -39,16 +39,17 @@ class Shape(NamedTuple):
 
 
 class Composition(NamedTuple):
-    """The train split of a release, or of one that would be made now.
+    """The composition of the train split of a release, or of a release that would be created now.
 
     Attributes:
-        release: its number; None where there is none yet.
-        variants: of all its splits.
-        shapes: of the families, and how many have each; a release has few different ones.
-        roles: of all types.
-        labels: what each type of the split is called, in the taxonomy's order.
-        selection: what the release takes of what is accepted.
-        letters: of a variant, on average, by source.
+        release: its number; None if it does not exist yet.
+        variants: the number of variants in all splits.
+        shapes: the shapes of the families, with the number of families of each. A release has few
+            different shapes.
+        roles: the roles of all types.
+        labels: the label of each type in the split, in the taxonomy's order.
+        selection: which accepted variants the release contains.
+        letters: the mean number of characters of a variant, by source.
     """
 
     release: int | None
@@ -63,7 +64,7 @@ class Composition(NamedTuple):
         """The plan of a training run with this recipe.
 
         Args:
-            providers: whose variants alone take part; none means all.
+            providers: use only the variants of these providers; empty means all.
         """
         amounts: dict[str, Amount] = {}
         for shape, count in self.shapes.items():
@@ -89,7 +90,7 @@ class Composition(NamedTuple):
 
     @property
     def anchors(self) -> int:
-        """How many there are."""
+        """The number of families."""
         return sum(self.shapes.values())
 
     @property
@@ -106,7 +107,7 @@ class Composition(NamedTuple):
 
 
 def composition(session: Session, release_number: int | None = None) -> Composition:
-    """Of the release with this number; without one, of the newest. It never changes.
+    """The composition of the release with this number, or else of the newest one. It never changes.
 
     Raises:
         HedgerowError: there is no such release.
@@ -129,7 +130,7 @@ def composition(session: Session, release_number: int | None = None) -> Composit
 
 
 def composition_now(session: Session) -> Composition:
-    """Of what a release made now would hold."""
+    """The composition of a release that would be created now."""
     columns = (
         col(Variant.anchor_id),
         col(Source.name),
@@ -165,8 +166,8 @@ def _composition(
 
 
 def _shapes(session: Session, query: Executable) -> tuple[Counter[Shape], dict[str, float]]:
-    """Of rows of anchor, source, polarity, type, provider and letters, which come anchor by anchor;
-    and the mean of the letters by source."""
+    """The composition of rows of anchor, source, polarity, type, provider and letters, sorted by
+    anchor, and the mean number of letters by source."""
     rows = session.execute(query, execution_options={"yield_per": BATCH})
     found: Counter[Shape] = Counter()
     letters, texts = Counter[str](), Counter[str]()
@@ -180,6 +181,6 @@ def _shapes(session: Session, query: Executable) -> tuple[Counter[Shape], dict[s
 
 
 def _stored(shape: Shape) -> Family:
-    """A family of that shape, as a release has it, with texts of no length."""
+    """A family of this shape as in a release, with empty texts."""
     members = [FamilyVariant(side, "", "", kind, None, by) for side, kind, by in shape.variants]
     return Family("", "", Split.TRAIN, shape.source, members)

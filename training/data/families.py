@@ -31,7 +31,7 @@ def training_families(
     A family that gives no comparison is left out (see `is_usable`).
 
     Args:
-        providers: whose variants alone take part; none means all.
+        providers: use only the variants of these providers; empty means all.
 
     Raises:
         HedgerowError: the recipe weighs a type that the project does not have.
@@ -49,7 +49,7 @@ def require_known_types(session: Session, recipe: Recipe) -> None:
     """Refuse a recipe with a weight for a type that the project does not have, such as a typo.
 
     Raises:
-        HedgerowError: it does.
+        HedgerowError: the project does not have the type.
     """
     for type_id in recipe.types:
         known_type(list_types(session, retired=True), type_id)
@@ -66,8 +66,8 @@ def as_trained_on(
     variants, then negations.
 
     Args:
-        stored: as the release has it.
-        roles: of all types, by id.
+        stored: the family in the release.
+        roles: the roles of all types, by id.
         providers: as in `training_families`.
     """
     variants = [

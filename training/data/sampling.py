@@ -21,7 +21,7 @@ class Batches(Protocol):
     """The rows of each step."""
 
     def of(self, step: int) -> list[Family]:
-        """The rows of the step with this number, from 1 on; the same at every call."""
+        """The rows of the step with this number, from 1 on. They are the same at every call."""
 
 
 def anchors_in_an_epoch(anchors: int, share: float) -> int:
@@ -56,8 +56,8 @@ class Epochs:
         """Take distinct anchors, in an order that is always the same.
 
         Args:
-            shares: source → the share of its anchors that an epoch goes through, 0 to 1; of a
-                source that is not named, all.
+            shares: source → the share of its anchors in an epoch, 0 to 1. Sources without a share
+                are used completely.
         """
         of_source: dict[str, list[int]] = {}
         for number, anchor in enumerate(anchors):
@@ -69,7 +69,7 @@ class Epochs:
             self._rounds.append((numbers, count))
 
     def of(self, epoch: int) -> list[int]:
-        """The places of the anchors of the epoch with this number, from 0 on; in their order."""
+        """The indices of the anchors in the epoch with this number (from 0 on), in their order."""
         return sorted(
             numbers[(epoch * count + place) % len(numbers)]
             for numbers, count in self._rounds
@@ -129,11 +129,11 @@ class FamilyBatches:
 
 
 class TripleBatches:
-    """Triples of which no two of a batch share a text, which would be a false negative.
+    """Batches of triples without shared texts, which would be false negatives.
 
-    Anchors recur in many triples. sentence-transformers' sampler draws such batches; an epoch has
-    as many as there would be without that rule, since what doesn't fit in comes in a further pass.
-    An epoch takes its share of a source's anchors, each with all its triples.
+    An anchor occurs in many triples. sentence-transformers' sampler builds such batches. An epoch
+    has the same number of batches as without this rule, because triples that do not fit go into a
+    further pass. An epoch contains its share of each source's anchors, with all their triples.
     """
 
     def __init__(
@@ -156,13 +156,13 @@ class TripleBatches:
         self._epoch = lru_cache(maxsize=1)(self._sampled)
 
     def of(self, step: int) -> list[Family]:
-        """As in `Batches`; none where no full batch without a common text can be made."""
+        """As in `Batches`. Empty if no full batch without a shared text is possible."""
         epoch, place = divmod(step - 1, self._steps)
         rows, sampled = self._epoch(epoch)
         return [rows[number] for number in sampled[place % len(sampled)]] if sampled else []
 
     def _sampled(self, epoch: int) -> tuple[list[Family], list[list[int]]]:
-        """The triples of an epoch, and the places among them of those of each batch."""
+        """The triples of an epoch, and the indices of those in each batch."""
         import torch
         from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
 
@@ -180,8 +180,8 @@ class TripleBatches:
 
 
 class _Texts:
-    """The part of a ``datasets.Dataset`` that the sampler reads; that itself would read a row in
-    some ten microseconds, and the sampler reads each many times."""
+    """The part of a ``datasets.Dataset`` that the sampler reads. A real data set would take about
+    ten microseconds per row, and the sampler reads each row many times."""
 
     column_names = ()
 

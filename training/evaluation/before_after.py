@@ -21,7 +21,7 @@ from training.evaluation.probe_sets import BUNDLED, StoredProbe, stored_probes
 from training.evaluation.probes import own_probes, probe_cosines, save_probe_cosines
 
 Report = Callable[[int, int], None]
-"""Called with (texts done, texts in all); may raise to stop."""
+"""Called with (texts done, total texts). May raise to stop."""
 
 
 class _Task(NamedTuple):
@@ -64,7 +64,7 @@ def measure_before_and_after(
     the trained encoder's row, or nothing.
 
     Args:
-        trained: the row to store; an equal encoder's row is used in its place.
+        trained: the row to store, unless there is a row of an equal encoder.
         folder: the trained encoder.
         base_id, base: the row and the name of the encoder it started from.
 
@@ -126,7 +126,7 @@ def _measured(name: str, task: _Task, *, report: Report) -> _Measured:
 
 
 def _store_encoder(session: Session, trained: Encoder) -> int:
-    """The row of the trained encoder; where another run has trained an equal one, that one's."""
+    """The row of the trained encoder, or of an equal encoder from another run."""
     query = select(Encoder).where(col(Encoder.fingerprint) == trained.fingerprint)
     row: Encoder | None = session.execute(query).scalar()
     if row is None:

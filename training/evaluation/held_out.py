@@ -41,8 +41,8 @@ COSINE = {
     Role.HEDGE: "cosine:hedge",
     Role.PARAPHRASE: "cosine:paraphrase",
 }
-"""Mean cosine of the anchor with its variants of a role; the standard deviation is at the name with
-`SPREAD` behind it (NevIR's Figure 8)."""
+"""Mean cosine of the anchor with its variants of a role. The standard deviation is stored under the
+name with the suffix `SPREAD` (NevIR's Figure 8)."""
 
 SPREAD = ":sd"
 
@@ -71,7 +71,7 @@ class HeldOut:
         """Measure the base encoder; the unrelated sentences are the anchors.
 
         Args:
-            check: called several times in every measuring; may raise to stop it.
+            check: called several times during each measurement; may raise to stop it.
         """
         count = min(len(families), MOST_FAMILIES)
         self._families = [families[place * len(families) // count] for place in range(count)]
@@ -86,7 +86,7 @@ class HeldOut:
         self.before = self._figures(rows)
 
     def figures(self, model: SentenceTransformer) -> dict[str, float]:
-        """All metrics for which there are sentences; shares in [0, 1], cosines in [-1, 1]."""
+        """All metrics that have sentences. Shares are in [0, 1], cosines in [-1, 1]."""
         return self._figures(self._encoded(model))
 
     def _encoded(self, model: SentenceTransformer) -> Rows:
@@ -107,7 +107,7 @@ class HeldOut:
         return found
 
     def _among_unrelated(self, rows: Rows) -> np.ndarray:
-        """The cosines of every two different unrelated sentences, once each."""
+        """The cosines of all pairs of different unrelated sentences."""
         if not self._unrelated:
             return np.zeros(0)
         matrix = np.stack([rows[text] for text in self._unrelated])

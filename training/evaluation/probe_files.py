@@ -16,10 +16,10 @@ from db.named_files import read_bytes
 from training.evaluation.similarity import ROLES, ProbePair
 
 MAX_LABEL = 80
-"""Characters that the database has room for."""
+"""Maximum number of characters of a label in the database."""
 
 LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes."""
+"""Maximum size of a file in bytes."""
 
 FILE_TYPES = ("csv", "tsv", "jsonl", "txt")
 
@@ -39,8 +39,8 @@ def read_probes(path: Path) -> list[ProbePair]:
     See `parse_probes` for the columns.
 
     Raises:
-        HedgerowError: another kind of file, an unreadable one, one without a pair; a line
-            without an anchor or a text (the message has its number).
+        HedgerowError: the file has another kind, can't be read, or has no pair, or a line has no
+            anchor or text (the message gives its number).
     """
     _reader(path.name)
     return parse_probes(path.name, read_bytes(path, kind="sentence pairs", largest=LARGEST_FILE))
@@ -49,12 +49,12 @@ def read_probes(path: Path) -> list[ProbePair]:
 def parse_probes(name: str, content: bytes) -> list[ProbePair]:
     """The sentence pairs of a file's content, in its order.
 
-    Columns (or keys): anchor, text and, where wanted, label, for a pair a line; or anchor,
-    contradicted, weakened and affirmed for a group a line, which gives three pairs with these
-    labels. Others are left out.
+    The columns (or keys) are anchor, text and optionally label for one pair per line, or anchor,
+    contradicted, weakened and affirmed for one group per line, which gives three pairs with these
+    labels. Other columns are ignored.
 
     Args:
-        name: the file's name; its ending says how to read it.
+        name: the file's name; its extension determines the format.
 
     Raises:
         HedgerowError: as in `read_probes`.
@@ -72,7 +72,8 @@ def parse_probes(name: str, content: bytes) -> list[ProbePair]:
 
 
 def parse_file(name: str, content: bytes) -> Pasted:
-    """What a file holds: a .txt sentences (or what `parse_pasted` takes), the others pairs.
+    """The content of a file: sentences from .txt (or as in `parse_pasted`), pairs from other
+    formats.
 
     Raises:
         HedgerowError: as in `read_probes` and `parse_pasted`.
@@ -85,13 +86,13 @@ def parse_file(name: str, content: bytes) -> Pasted:
 def parse_pasted(text: str) -> Pasted:
     """Pasted lines: one sentence per line, or columns separated by tabs (or bars: ``a | b``).
 
-    Two columns are a pair, three a pair and its label, four an anchor and its contradicted,
-    weakened and affirmed form. Every line has as many columns as the first; empty lines are left
-    out, and so are sentences that were there before.
+    Two columns are a pair, three are a pair and its label, and four are an anchor with its
+    contradicted, weakened and affirmed form. All lines have the same number of columns as the
+    first. Empty lines and repeated sentences are left out.
 
     Raises:
-        HedgerowError: nothing there, another number of columns (the message has the line's
-            number), or a sentence that is empty, too long or not plain text.
+        HedgerowError: the text is empty, a line has another number of columns (the message gives
+            its number), or a sentence is empty, too long or not plain text.
     """
     separator = "\t" if "\t" in text else "|"
     lines = [
@@ -120,10 +121,11 @@ def parse_pasted(text: str) -> Pasted:
 
 
 def parse_sentences(text: str) -> list[str]:
-    """The distinct sentences of a text, one a line, in their order; empty lines are left out.
+    """The distinct sentences of a text, one per line, in their order. Empty lines are left out.
 
     Raises:
-        HedgerowError: a sentence is too long or not plain text; the message has its line's number.
+        HedgerowError: a sentence is too long or not plain text; the message gives its line's
+            number.
     """
     sentences = [
         _sentence(line, "sentence", f"Line {number}")
@@ -173,7 +175,7 @@ def _table_records(reader: csv.DictReader[str], name: str) -> Records:
                 )
             yield reader.line_num, record
     except csv.Error as error:
-        line = reader.reader.line_num  # the outer one stays behind in a broken record
+        line = reader.reader.line_num  # a broken record leaves the outer one
         raise HedgerowError(f"{name!r}, line {line}: {error}.") from error
 
 
@@ -212,7 +214,7 @@ def _reader(name: str) -> Callable[[io.StringIO, str], Records]:
 
 
 def _probes(record: Mapping[str, object], place: str) -> list[ProbePair]:
-    """The pair of a record, or the three of a group."""
+    """The pair of a record, or the three pairs of a group."""
     anchor = _sentence(record.get("anchor"), "anchor", place)
     if "text" not in record and set(ROLES) <= set(record):
         return [ProbePair(anchor, _sentence(record[role], role, place), role) for role in ROLES]

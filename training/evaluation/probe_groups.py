@@ -1,9 +1,10 @@
 """Groups of four sentences as in the paper's Figure 1, and their ranking by an encoder.
 
 A group is an anchor with a sentence that contradicts it, one that weakens it, and one that affirms
-it: for a good encoder the first is the least similar. The bundled sixty are balanced (fifteen of
-each negation type; a hedge of one word or of several; affirmed by a negated antonym or by emphasis
-with a negator or a negative affix in it), so that a negator alone doesn't tell a contradiction.
+it. For a good encoder, the first is the least similar. The sixty bundled groups are balanced:
+fifteen for each negation type, hedges of one word or several, and affirmation by a negated antonym
+or by emphasis that contains a negator or a negative affix. A negator alone therefore does not
+identify a contradiction.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class BundledGroup(NamedTuple):
 
 
 class ProbeGroup(NamedTuple):
-    """An anchor whose three forms are all there; `rows` has each role's place among the probes."""
+    """An anchor with all three forms. `rows` has the index of each role's probe."""
 
     anchor: str
     rows: dict[str, int]
@@ -51,15 +52,16 @@ class GroupScores(NamedTuple):
     means: dict[str, float]
     """The mean cosine with the anchor, by role."""
     ranked: float
-    """Share of groups whose contradicted sentence is less similar to the anchor than both others:
-    the ranking accuracy. A third by chance; equal cosines count as wrong."""
+    """Ranking accuracy: the share of groups whose contradicted sentence is less similar to the
+    anchor than both others. A third by chance; equal cosines count as wrong."""
     below_weakened: float
-    """Share with the contradicted one below the weakened one; half by chance."""
+    """Share of groups with the contradicted sentence below the weakened one; half by chance."""
     below_affirmed: float
     affirmed_first: float
-    """Share with the affirmed one above the weakened one; half by chance."""
+    """Share of groups with the affirmed sentence above the weakened one; half by chance."""
     margin: float
-    """Mean distance of the contradicted one below the nearer of the others; negative if above."""
+    """Mean distance of the contradicted sentence below the lower of the others; negative if
+    above."""
 
 
 @cache
@@ -71,7 +73,7 @@ def bundled_groups() -> tuple[BundledGroup, ...]:
 
 @cache
 def bundled_probes() -> tuple[ProbePair, ...]:
-    """The pairs of the bundled groups, three a group."""
+    """The pairs of the bundled groups, three per group."""
     return tuple(
         ProbePair(group.anchor, getattr(group, role), role)
         for group in bundled_groups()
@@ -80,9 +82,9 @@ def bundled_probes() -> tuple[ProbePair, ...]:
 
 
 def find_groups(probes: Sequence[ProbePair]) -> list[ProbeGroup]:
-    """The complete groups among some pairs, known by anchor and label, in their order.
+    """The complete groups in a list of pairs, identified by anchor and label, in their order.
 
-    Where an anchor has a role twice, the first pair counts.
+    If an anchor has a role twice, the first pair counts.
     """
     rows: dict[str, dict[str, int]] = {}
     for row, probe in enumerate(probes):
@@ -95,7 +97,7 @@ def score(groups: Sequence[ProbeGroup], cosines: Sequence[float]) -> GroupScores
     """An encoder's scores on these groups, at least one.
 
     Args:
-        cosines: one for each of the probes that the groups were found in.
+        cosines: one for each probe in the list from which the groups were taken.
     """
     by_role = {role: np.array([cosines[group.rows[role]] for group in groups]) for role in ROLES}
     contradicted = by_role[CONTRADICTED]

@@ -1,7 +1,8 @@
 """Named probe sets in the database: the bundled ones, and those of the users.
 
 A set holds sentence pairs, groups of pairs (see `training.evaluation.probe_groups`), or single
-sentences of which every two are compared; such a sentence is stored as a probe with an empty text.
+sentences that are all compared with each other. A single sentence is stored as a probe with an
+empty text.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ BUNDLED: dict[str, tuple[ProbePair, ...]] = {GROUPS_SET: bundled_probes(), FIGUR
 MAX_NAME = 80
 MAX_PAIRS = 1_000
 MAX_SENTENCES = 200
-"""Of which every two are compared: 19,900 pairs."""
+"""Maximum number of single sentences, which make 19,900 pairs."""
 MAX_OWN = 30
 """More pairs than this would not fit into one readable chart on the Train page."""
 
@@ -48,7 +49,7 @@ class SetKind(StrEnum):
 
 
 class StoredProbe(NamedTuple):
-    """A stored pair; `id` is its row, 0 for one of a bundled set that is not stored yet."""
+    """A stored pair. `id` is its row, or 0 for a pair of a bundled set that is not stored yet."""
 
     id: int
     probe: ProbePair
@@ -68,7 +69,7 @@ class OpenSet(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences of a set of single ones."""
+        """The sentences of a set of single sentences."""
         return [stored.probe.anchor for stored in self.probes]
 
 
@@ -79,7 +80,7 @@ def list_sets(session: Session) -> list[str]:
 
 
 def open_set(session: Session, name: str) -> OpenSet:
-    """The set of this name with what it holds.
+    """The set with this name, and its content.
 
     Raises:
         HedgerowError: there is none.
@@ -99,7 +100,7 @@ def _kind(probes: Sequence[ProbePair]) -> SetKind:
 
 
 def stored_probes(session: Session, name: str) -> list[StoredProbe]:
-    """What is stored of a set, in its order; nothing where there is no such set."""
+    """The stored content of a set, in its order; empty if the set does not exist."""
     query = (
         select(ProbeRecord)
         .join(ProbeSet, col(ProbeSet.id) == ProbeRecord.set_id)
@@ -130,11 +131,11 @@ def create_set(session: Session, *, name: str, content: Pasted, author_id: int |
     """Create a set from uploaded or pasted content.
 
     Returns:
-        Its name, in the canonical form.
+        Its name in canonical form.
 
     Raises:
-        HedgerowError: the name is empty, too long or taken; or there is too little or too much to
-            store.
+        HedgerowError: the name is empty, too long or taken, or the content has too few or too many
+            entries.
     """
     name = _free_name(session, name)
     probes = _entries(content)
@@ -149,11 +150,11 @@ def add_to_set(
     """Add pairs or sentences to a user's set. Existing ones are skipped.
 
     Returns:
-        How many were added.
+        The number of added entries.
 
     Raises:
-        HedgerowError: it is a bundled set, holds another kind, has no room for so many, or (save
-            for the Train page's, which is made on its first pair) there is none.
+        HedgerowError: it is a bundled set, holds another kind of content, would become too large,
+            or does not exist (the Train page's set is created with its first pair).
     """
     _refuse_bundled(name)
     entries = _entries(content)
@@ -174,10 +175,10 @@ def add_to_set(
 
 
 def remove_from_set(session: Session, name: str, ids: Iterable[int]) -> int:
-    """Remove some of a set's probes with their cosines; those that are gone already are no error.
+    """Remove probes of a set with their cosines. Probes that no longer exist are ignored.
 
     Returns:
-        How many were removed.
+        The number of removed probes.
 
     Raises:
         HedgerowError: it is a bundled set.
@@ -192,11 +193,11 @@ def rename_set(session: Session, name: str, new_name: str) -> str:
     """Rename a set.
 
     Returns:
-        The new name, in the canonical form.
+        The new name in canonical form.
 
     Raises:
-        HedgerowError: it is a bundled set or the Train page's, there is none, or the new name is
-            empty, too long or taken.
+        HedgerowError: it is a bundled set or the Train page's, it does not exist, or the new name
+            is empty, too long or taken.
     """
     _refuse_bundled(name)
     if name == OWN_SET:
@@ -212,7 +213,7 @@ def rename_set(session: Session, name: str, new_name: str) -> str:
 
 
 def delete_set(session: Session, name: str) -> None:
-    """Delete a set with its probes and their cosines; one that is gone already is no error.
+    """Delete a set with its probes and their cosines. A set that no longer exists is ignored.
 
     Raises:
         HedgerowError: it is a bundled set.
@@ -223,7 +224,7 @@ def delete_set(session: Session, name: str) -> None:
 
 
 def _entries(content: Pasted) -> list[ProbePair]:
-    """The distinct probes of what somebody brought."""
+    """The distinct probes in a user's content."""
     singles = [ProbePair(sentence, "", "") for sentence in content.sentences]
     return list({(p.anchor, p.text, p.label): p for p in content.probes or singles}.values())
 
@@ -249,7 +250,7 @@ def _free_name(session: Session, name: str, *, but: str = "") -> str:
         raise HedgerowError(f"Expected a name of 1 to {MAX_NAME} characters, found {len(clean)}.")
     taken = {there.casefold() for there in [*list_sets(session), OWN_SET] if there != but}
     if clean.casefold() in taken:
-        raise HedgerowError(f"There already is a probe set {clean!r}; choose another name.")
+        raise HedgerowError(f"The probe set {clean!r} already exists; choose another name.")
     return clean
 
 

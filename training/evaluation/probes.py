@@ -30,7 +30,8 @@ from training.evaluation.similarity import ProbePair
 
 
 def figure_1_probes(session: Session) -> list[StoredProbe]:
-    """The stored pairs of Figure 1, in the order of `FIGURE_1`; none before the first training."""
+    """The stored pairs of Figure 1, in the order of `FIGURE_1`; empty before the first training
+    run."""
     return stored_probes(session, FIGURE_1_SET)
 
 
@@ -45,8 +46,8 @@ def add_own_probe(
     """Store a pair of the project's own.
 
     Raises:
-        HedgerowError: one of the sentences is empty, too long or not plain text; the pair is
-            there already; or there are `MAX_OWN` pairs.
+        HedgerowError: a sentence is empty, too long or not plain text, the pair already exists, or
+            there are already `MAX_OWN` pairs.
     """
     probe = ProbePair(canonical(anchor), canonical(text), "")
     for name, sentence in zip(("first", "second"), probe[:2], strict=True):
@@ -71,7 +72,8 @@ def remove_own_probe(session: Session, probe_id: int) -> None:
 
 
 def probe_cosines(session: Session, encoder_id: int, ids: Sequence[int]) -> dict[int, float]:
-    """The stored cosines of these probes under an encoder; those not measured are left out."""
+    """The stored cosines of these probes under an encoder, by probe id. Missing ones are left
+    out."""
     query = select(col(ProbeCosine.probe_id), col(ProbeCosine.cosine)).where(
         col(ProbeCosine.encoder_id) == encoder_id, col(ProbeCosine.probe_id).in_(ids)
     )
@@ -79,7 +81,7 @@ def probe_cosines(session: Session, encoder_id: int, ids: Sequence[int]) -> dict
 
 
 def save_probe_cosines(session: Session, cosines: Mapping[int, float], *, encoder_id: int) -> None:
-    """Store cosines by probe id; what is stored already, or whose probe is gone, is left out."""
+    """Store cosines by probe id. Probes with a stored cosine and deleted probes are skipped."""
     there = session.execute(
         # Locked, so that nobody removes one before its cosine is stored (SQLite has one writer).
         select(col(ProbeRecord.id)).where(col(ProbeRecord.id).in_(cosines)).with_for_update()

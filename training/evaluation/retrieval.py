@@ -66,7 +66,7 @@ def retrieval_items() -> tuple[RetrievalItem, ...]:
 def retrieval_figures(
     model: SentenceTransformer, *, check: Callable[[], None] = lambda: None
 ) -> dict[str, float]:
-    """MRR@10 on the bundled questions, in [0, 1], under the figure's name.
+    """MRR@10 on the bundled questions, in [0, 1], under the metric's name.
 
     Args:
         check: called several times meanwhile; may raise to stop.
@@ -97,10 +97,10 @@ def mean_reciprocal_rank(
     """The mean of 1 / rank (0 from rank 11 on) of each question's own passage, in [0, 1].
 
     The ranking is by cosine, among the passages and near misses of all items, with the model's
-    prompts for queries and documents. A passage ranks below all others that are equally near.
+    prompts for queries and documents. A passage ranks below all others with the same cosine.
 
     Args:
-        items: at least one; no passage occurs twice.
+        items: at least one item; no passage occurs twice.
         check: called several times meanwhile; may raise to stop.
     """
     query, document = retrieval_prompts(model)

@@ -14,16 +14,16 @@ import numpy as np
 from hedgerow.losses.families import Family
 
 NEGATION, ANTONYM, BOTH = "verbal", "lexical", "negated_antonym"
-"""The variant types that make the three other forms of an anchor."""
+"""The variant types that provide the three other forms of an anchor."""
 
 
 class Forms(NamedTuple):
     """The four forms of a sentence.
 
     Attributes:
-        negation: the original with the negator removed, or with one put in.
-        antonym: the original with a word exchanged for its opposite.
-        both: both at once, which says the same as the original.
+        negation: the original with its negator removed, or with one added.
+        antonym: the original with a word replaced by its antonym.
+        both: both changes at once, which say the same as the original.
     """
 
     original: str
@@ -41,7 +41,8 @@ class CandidateQuestion(NamedTuple):
 
 
 def forms_of(families: Iterable[Family]) -> list[Forms]:
-    """The forms of each family that has four different ones; the first variant of a type counts."""
+    """The forms of each family that has four different ones. The first variant of a type is
+    used."""
     found = []
     for anchor, *variants in families:
         texts: dict[str, str] = {}
@@ -68,11 +69,12 @@ def questions(families: Iterable[Family]) -> list[CandidateQuestion]:
 
 
 def share_right(asked: Iterable[CandidateQuestion], embeddings: Mapping[str, np.ndarray]) -> float:
-    """The share, in [0, 1], of questions whose paraphrase is nearest; a tie counts as wrong.
+    """The share, in [0, 1], of questions whose paraphrase is the most similar. A tie counts as
+    wrong.
 
     Args:
-        asked: at least one.
-        embeddings: of length 1, by text.
+        asked: at least one question.
+        embeddings: the embedding of each text, of length 1.
     """
     return float(
         np.mean(

@@ -33,7 +33,7 @@ class ProbePair(NamedTuple):
 
 
 class ProbeRow(NamedTuple):
-    """A bar of Figure 1: one pair in one series; `published` says that the paper measured it."""
+    """A bar of Figure 1: one pair in one series. `published` marks values from the paper."""
 
     anchor: str
     text: str
@@ -44,7 +44,8 @@ class ProbeRow(NamedTuple):
 
 
 class DistributionRow(NamedTuple):
-    """The cosine of one (anchor, variant) before or after, with its type and part of the data."""
+    """The cosine of an (anchor, variant) pair before or after, with its type and part of the
+    data."""
 
     type: str
     part: str
@@ -67,10 +68,10 @@ def probe_similarities(model: SentenceTransformer, probes: Sequence[ProbePair]) 
 def probe_rows(
     probes: Sequence[ProbePair], *, before: Sequence[float] | None, after: Sequence[float]
 ) -> list[ProbeRow]:
-    """Measured cosines as rows, 'before' (where it is known) and 'after' for each probe.
+    """Measured cosines as rows, 'before' (if known) and 'after' for each probe.
 
     Args:
-        before, after: one cosine a probe, in the probes' order.
+        before, after: one cosine per probe, in the probes' order.
     """
     measured = {BEFORE: before, AFTER: after}
     return [
@@ -85,7 +86,7 @@ def figure_1_rows(*, before: Sequence[float] | None, after: Sequence[float]) -> 
     """Figure 1: the paper's published values (series 'paper: …') and the measured ones.
 
     Args:
-        before, after: one cosine for each of FIGURE_1, in its order.
+        before, after: one cosine for each pair of FIGURE_1, in its order.
     """
     published = [
         ProbeRow(*probe, f"paper: {model}", cosine, published=True)
@@ -106,8 +107,9 @@ def distribution_rows(
 
     Args:
         types: the type of each variant.
-        parts: which part of the data it belongs to, such as 'training' or 'pending fifth'.
-        before, after: its cosine with its anchor; all four have the variants' order.
+        parts: the part of the data of each variant, such as 'training' or 'pending fifth'.
+        before, after: the cosine of each variant with its anchor. All four arguments have the same
+            order.
     """
     return [
         DistributionRow(kind, part, series, float(cosine))

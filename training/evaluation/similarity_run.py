@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 KIND = "compare"
 
 KEPT_RUNS = 20
-"""Runs over the same sentences that are searched for a matrix: the newest."""
+"""Number of newest runs over the same sentences that are searched for a matrix."""
 
 
 def request_comparison(
@@ -56,15 +56,15 @@ def request_comparison(
     sentences: Sequence[str] = (),
     requested_by: int | None = None,
 ) -> Run:
-    """Store a run that measures a probe set, or some sentences, under each of these models.
+    """Store a run that measures a probe set or some sentences with each of these models.
 
     Args:
-        models: names as `clean_name` takes them.
-        sentences: 2 to 200 different ones; only where no set is named.
+        models: names as in `clean_name`.
+        sentences: 2 to 200 different sentences, if no set is named.
 
     Raises:
-        HedgerowError: no model, one that is no text encoder, no such set or model folder, too few
-            or too many sentences, or another such run is at work.
+        HedgerowError: there is no model, a model is not a text encoder, a set or model folder does
+            not exist, there are too few or too many sentences, or another such run is in progress.
     """
     refuse_a_second(session, KIND)
     names = list(dict.fromkeys(clean_name(session, name) for name in models))
@@ -108,7 +108,7 @@ def sentences_key(sentences: Sequence[str]) -> str:
 def set_cosines(
     session: Session, encoder: Encoder | None, probes: Sequence[StoredProbe]
 ) -> list[float] | None:
-    """The cosines of a set's pairs under an encoder, in their order; None if any is missing."""
+    """The cosines of a set's pairs under an encoder, in their order; None if one is missing."""
     if encoder is None or not probes:
         return None
     known = probe_cosines(session, encoder.id, [stored.id for stored in probes])
@@ -120,7 +120,7 @@ def set_cosines(
 def sentence_matrix(
     session: Session, settings: Settings, encoder: Encoder | None, sentences: Sequence[str]
 ) -> np.ndarray | None:
-    """The cosine of every two of these sentences under an encoder, if a run has measured it.
+    """The cosine of every pair of these sentences under an encoder, if a run has measured it.
 
     Returns:
         Shape (len(sentences), len(sentences)), float32, in [-1, 1], symmetric, ones on the
@@ -157,8 +157,8 @@ def _read_matrix(path: Path) -> np.ndarray | None:
 def work(context: RunContext) -> dict[str, Any]:
     """Measure everything that is missing for each model (run kind ``compare``).
 
-    Parameters of the run: ``models``, and ``set`` (a probe set's name) or ``sentences``. What one
-    model gave stays even if the next one cannot be loaded.
+    Parameters of the run: ``models``, and ``set`` (a probe set's name) or ``sentences``. The
+    results of one model are kept even if the next one cannot be loaded.
     """
     models = [str(name) for name in context.parameters["models"]]
     task = _task(context)
@@ -169,7 +169,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 class _Task(NamedTuple):
-    """What to measure: stored pairs, or else sentences."""
+    """The task: stored pairs or sentences."""
 
     probes: list[StoredProbe]
     sentences: list[str]
@@ -216,7 +216,7 @@ class _Progress:
 
 @dataclass
 class _Loader:
-    """Loads the model once, and only if it is new or something is to be measured."""
+    """Loads the model once, and only if it is new or there is something to measure."""
 
     place: str
     progress: _Progress
@@ -228,7 +228,8 @@ class _Loader:
 
 
 def _measure(context: RunContext, task: _Task, name: str, *, progress: _Progress) -> int:
-    """Measure a task under one model, and store it; returns how many cosines or texts are new."""
+    """Measure a task with one model and store the result. Returns the number of new cosines or
+    texts."""
     progress.say("Looking for")
     with reading(context.engine) as session:
         place = location_of(session, context.settings, name)

@@ -12,14 +12,14 @@ from db.errors import HedgerowError
 from db.named_files import read_text
 
 LARGEST_FILE = 20 * 1024 * 1024
-"""Bytes; the whole STS benchmark is a twentieth of it."""
+"""Maximum size of a file in bytes. The whole STS benchmark is a twentieth of it."""
 
 FEWEST = 3
 """Minimum number of pairs for a meaningful rank correlation."""
 
 
 class StsPair(NamedTuple):
-    """Two sentences and how similar people found them, on any scale."""
+    """Two sentences and their human similarity score, on any scale."""
 
     score: float
     first: str
@@ -27,12 +27,12 @@ class StsPair(NamedTuple):
 
 
 def read_sts(path: Path) -> list[StsPair]:
-    """Read lines of score, sentence and sentence, separated by tabs; quotation marks are text.
+    """Read tab-separated lines of a score and two sentences. Quotation marks are part of the text.
 
-    Lines whose score is empty are left out, and so is a header.
+    Lines with an empty score and a header line are left out.
 
     Raises:
-        HedgerowError: the file can't be read, or a line is something else.
+        HedgerowError: the file can't be read, or a line has another format.
     """
     # Not splitlines, which also splits at other characters.
     lines = read_text(path, kind="an STS file", largest=LARGEST_FILE).split("\n")
@@ -73,7 +73,7 @@ def _pair(line: str, number: int, path: Path) -> StsPair | None:
 
 
 def spearman(pairs: Sequence[StsPair], cosines: Sequence[float] | np.ndarray) -> float:
-    """Spearman's rank correlation of scores and cosines, in [-1, 1]; 0 where no cosine differs."""
+    """Spearman's rank correlation of scores and cosines, in [-1, 1]; 0 if all cosines are equal."""
     if np.ptp(cosines) == 0:
         return 0.0
     from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)

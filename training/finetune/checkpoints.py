@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 _PREFIX = "checkpoint-"
-"""Of the name that transformers gives a checkpoint; the step follows."""
+"""The prefix of a checkpoint's name in transformers, before the step."""
 
 _PLACE = "place.json"
 
@@ -38,9 +38,9 @@ class TrainingPosition:
     """The progress of a training run that is not in the trainer's own state.
 
     Attributes:
-        best: the best value of the watched figure so far, and the step it had it at.
-        misses: evaluations since then at which it was not better.
-        losses: of the steps since the last point of its curve.
+        best: the best value of the watched metric so far, and its step.
+        misses: the number of evaluations since then without improvement.
+        losses: the losses of the steps since the last point of the curve.
     """
 
     best: tuple[float, int] | None = None
@@ -58,10 +58,11 @@ def whole(folder: Path, step: int, *, position: TrainingPosition, of: str) -> It
     """A context for writing the checkpoint after this step, which then replaces the previous one.
 
     Args:
-        of: what the training is determined by (a hash); another training does not go on from it.
+        of: a hash of everything that determines the training; other training runs do not continue
+            from it.
 
     Raises:
-        HedgerowError: it cannot be written; the one before is left.
+        HedgerowError: it cannot be written; the previous one is kept.
     """
     path = folder_of(folder, step)
     with _removed_unless_written(path):
@@ -100,7 +101,7 @@ def save_weights(model: SentenceTransformer, path: Path) -> None:
 
 
 def load_weights(model: SentenceTransformer, path: Path) -> None:
-    """Give the model the weights in this file."""
+    """Load the weights in this file into the model."""
     from safetensors.torch import load_model
 
     load_model(model, path)
@@ -150,7 +151,7 @@ def position_at(folder: Path, step: int) -> TrainingPosition:
     """The progress after this step, which has a checkpoint.
 
     Raises:
-        HedgerowError: the checkpoint is not there for this process.
+        HedgerowError: this process cannot find the checkpoint.
     """
     try:
         return TrainingPosition(**_stored(folder, step)["place"])
@@ -198,7 +199,7 @@ def remove(folder: Path, *, but: int = 0) -> None:
     """Delete all checkpoints in the folder and their files.
 
     Args:
-        but: the step of a checkpoint that stays; 0: none does.
+        but: the step of a checkpoint to keep; 0 keeps none.
     """
     kept = _needed(folder, but)
     # Earlier versions used other names for checkpoints.
@@ -208,7 +209,7 @@ def remove(folder: Path, *, but: int = 0) -> None:
 
 
 def _needed(folder: Path, step: int) -> set[str]:
-    """The names of the files of the checkpoint after this step; none at step 0."""
+    """The names of the files in the checkpoint after this step; empty at step 0."""
     if not step:
         return set()
     best = position_at(folder, step).best

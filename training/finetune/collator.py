@@ -15,7 +15,7 @@ from training.recipe.schema import Recipe
 class FamilyCollator:
     """A data collator: item k of the data set is the number of step k.
 
-    The batch follows from the seed and the step alone, so a resumed training sees the same ones.
+    A batch depends only on the seed and the step, so a resumed run sees the same batches.
     """
 
     def __init__(self, course: Course, recipe: Recipe) -> None:
@@ -25,11 +25,11 @@ class FamilyCollator:
         """The batch of the one step in `items`.
 
         Returns:
-            The fields of `losses.Batch` by name; `step`, its number, from 1 on; and `more`,
-            texts whose embeddings distillation compares with the base encoder's.
+            The fields of `losses.Batch` by name; `step`, the number of the step, from 1 on; and
+            `more`, texts whose embeddings distillation compares with the base encoder's.
 
         Raises:
-            HedgerowError: no batch without a common text can be made.
+            HedgerowError: no batch without shared texts is possible.
         """
         (step,) = items
         distillation = self._course.distillation

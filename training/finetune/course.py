@@ -23,14 +23,14 @@ class Course(NamedTuple):
 
     Attributes:
         batches: the rows of each step.
-        steps: of each training; the recipe says of how many the weights are averaged.
-        seed: of the dropout.
+        steps: the number of steps of each run whose weights are averaged.
+        seed: the seed of the dropout.
         bf16: whether to compute in bfloat16; the weights stay in float32.
-        distillation: None without.
-        steps_per_epoch: whole batches of the rows that an epoch goes through.
-        evaluate: measures the held-out part; None: nothing is measured.
-        evaluate_every: steps between two evaluations; there is one at the end, too.
-        before: the figures of the base encoder.
+        distillation: the distillation, if any.
+        steps_per_epoch: the number of full batches in an epoch.
+        evaluate: measures the held-out part; None to measure nothing.
+        evaluate_every: the number of steps between two evaluations; there is also one at the end.
+        before: the metrics of the base encoder.
     """
 
     batches: Batches

@@ -53,13 +53,13 @@ class Trained(NamedTuple):
     """The model of a training run, and facts about the training.
 
     Attributes:
-        folder: of the saved model.
+        folder: the folder of the saved model.
         outcome: the steps done, and the step whose state was kept.
-        triples: that were trained on, or that its families give.
-        anchors: that those are of.
-        before, after: the figures of the held-out part and of retrieval, of the base encoder and
-            of the saved model; empty where no part was held out.
-        counts: how much each of these figures rests on.
+        triples: the number of training triples, or of those that its families give.
+        anchors: the number of their anchors.
+        before, after: the metrics on the held-out part and for retrieval, for the base encoder and
+            the saved model; empty if no part was held out.
+        counts: the number of items behind each of these metrics.
     """
 
     folder: Path
@@ -83,25 +83,26 @@ def finetune(
 ) -> Trained:
     """Train the recipe's encoder and save it as `folder`/model.
 
-    The order of the families doesn't matter; equal families, recipe, seed and base encoder give
-    equal weights on one machine with one number of threads. Nothing is written outside `folder`,
-    and nothing is left in it but a whole model, or, where the training is cut off, the checkpoint
-    that it goes on from.
+    The order of the families doesn't matter. Equal families, recipe, seed and base encoder give
+    equal weights on one machine with one number of threads. Nothing is written outside `folder`. At
+    the end it only contains a complete model, or after an interruption, the checkpoint to continue
+    from.
 
     Args:
-        data: families as `training.data.families` makes them.
+        data: families from `training.data.families`.
         recipe: how to train.
-        seed: 0 to 4,294,967,295; decides the draw of triples, their order and the dropout.
-        folder: the run's own folder; made if it is not there.
-        progress: is told each step, and may stop the training within one by raising.
+        seed: 0 to 4,294,967,295; determines the sample of triples, their order and the dropout.
+        folder: the run's own folder; created if it does not exist.
+        progress: receives each step, and may raise to stop the training at any time.
         group: the processes that train together; the leading one saves.
-        keep_checkpoint: whether to leave the last one beside the model; `checkpoints.remove`
+        keep_checkpoint: whether to keep the last checkpoint next to the model; `checkpoints.remove`
             removes it.
 
     Raises:
-        HedgerowError: too few rows for a batch, no such encoder or file, a loss that is not
-            finite, nothing held out to stop early by, no memory or no disk space left.
-        RunCancelled: out of `progress.check`; no model is saved.
+        HedgerowError: there are too few rows for a batch, an encoder or file does not exist, the
+            loss is not finite, early stopping has no held-out data, or memory or disk space ran
+            out.
+        RunCancelled: raised by `progress.check`; no model is saved.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -158,7 +159,7 @@ def finetune(
 def _with_retrieval(
     figures: Mapping[str, float], model: SentenceTransformer, progress: Progress
 ) -> dict[str, float]:
-    """Metrics of the held-out part, and those that take too long to compute during training."""
+    """Metrics on the held-out part, and metrics that take too long to compute during training."""
     return dict(figures) | retrieval_figures(model, check=progress.check)
 
 
@@ -168,7 +169,7 @@ def _prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HedgerowError(f"Could not make {str(folder)!r}: {error.strerror}.") from error
+        raise HedgerowError(f"Could not create {str(folder)!r}: {error.strerror}.") from error
 
 
 def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
@@ -221,7 +222,8 @@ def _train(
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error means this. CUDA has a class for it, the CPU and MPS only a message."""
+    """Whether an error means that memory ran out. CUDA has a class for it, CPU and MPS only a
+    message."""
     import torch
 
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(

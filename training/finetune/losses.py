@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Objective = Callable[["Tensor", Batch], "Tensor"]
-"""(embeddings of the batch's distinct texts, of length 1; the batch) → a scalar."""
+"""Takes the embeddings of the batch's distinct texts, of length 1, and the batch. Returns a
+scalar."""
 
 
 def objective(recipe: Recipe, model: SentenceTransformer) -> Objective:
-    """The contrastive loss that a recipe asks for, over this model's embeddings."""
+    """The contrastive loss of a recipe, for this model's embeddings."""
     if recipe.loss == "triples":
         return _flat(model, recipe.scale)
     weights = weights_of(recipe)
@@ -41,11 +42,11 @@ def weights_of(recipe: Recipe) -> Weights:
 
 
 def _flat(model: SentenceTransformer, scale: float) -> Objective:
-    """MultipleNegativesRankingLoss; the batch's families are an anchor and a positive, most of them
+    """MultipleNegativesRankingLoss. The batch's families are an anchor and a positive, most of them
     with a negative.
 
-    The library's columns are the anchors, their positives and the negatives there are: an anchor is
-    compared with all of them, so that the last column may be shorter, or missing.
+    The library's columns are the anchors, their positives and the negatives. An anchor is compared
+    with all negatives, so the last column may be shorter or missing.
     """
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 

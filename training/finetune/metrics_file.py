@@ -1,8 +1,8 @@
 """The metrics of a training run in a file next to its log: `metrics.jsonl`, one object per line.
 
 Each line has `step` (training steps done, 0 for the base encoder), `name` (a curve of
-`training.finetune.curve_names` or a figure of `training.evaluation.held_out`), `value` (null where
-it is no finite number) and `time` (ISO 8601, UTC).
+`training.finetune.curve_names` or a figure of `training.evaluation.held_out`), `value` (null if it
+is not a finite number) and `time` (ISO 8601, UTC).
 """
 
 from __future__ import annotations

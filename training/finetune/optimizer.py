@@ -36,8 +36,8 @@ changes the weights."""
 def lazy_words(model: SentenceTransformer) -> Parameter | None:
     """The table of word embeddings, with sparse gradients.
 
-    Call it before there are replicas of the model. None where the table is not trained, or there
-    is none; Apple's GPUs have no such gradients.
+    Call this before creating replicas of the model. None if the table is not trained or does not
+    exist, or on Apple's GPUs, which do not support such gradients.
     """
     words = word_embeddings(model)
     if words is None or not words.weight.requires_grad:
@@ -54,7 +54,7 @@ class LazyAdamW(torch.optim.AdamW):
     def __init__(
         self, model: SentenceTransformer, recipe: Recipe, *, words: Parameter | None = None
     ) -> None:
-        """Take the weights that are trained; biases and normalisations do not decay, as usual.
+        """Take the trained weights. As usual, biases and normalisations do not decay.
 
         Args:
             words: the weights that `lazy_words` found in this model.
@@ -82,7 +82,7 @@ class LazyAdamW(torch.optim.AdamW):
             optimizer.step()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Leave no gradients."""
+        """Clear the gradients."""
         super().zero_grad(set_to_none)
         for optimizer in self._sparse:
             optimizer.zero_grad(set_to_none)
@@ -122,7 +122,7 @@ def clip(weights: Iterable[Parameter]) -> Tensor:
     """Clip the norm of all gradients together. Sparse gradients are coalesced.
 
     Returns:
-        Their length before, a scalar.
+        The norm before clipping, a scalar.
     """
     gradients = []
     for weight in weights:

@@ -28,7 +28,7 @@ EVALUATION = "eval_"
 """The prefix of an evaluation metric's name in the library's trainers."""
 
 NOT_FIGURES = ("_runtime", "_per_second", "epoch")
-"""Suffixes of further metrics that they add."""
+"""Suffixes of further metrics that the trainers add."""
 
 TRAINING = "training"
 """The message of a step. Others before the first step, such as loading an encoder, have none."""
@@ -54,7 +54,7 @@ class Progress(TrainerCallback):
         """Report a point of a curve in `curve_names`, or of an evaluation metric."""
 
     def goes_on(self, step: int) -> None:
-        """Start after this step. Later points of curves are invalid."""
+        """Start after this step. Later points of curves become invalid."""
 
     def secure(self) -> None:
         """Store everything reported so far, because a checkpoint will be written."""
@@ -119,7 +119,7 @@ class Progress(TrainerCallback):
         self.check()
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """After a checkpoint: a trainer that saves the best state decides so only at the end."""
+        """After a checkpoint. A trainer that saves the best state only decides at the end."""
         self.secure()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -145,7 +145,7 @@ class RunProgress(Progress):
         """Take the run that trains.
 
         Args:
-            measuring: as long as how many steps the measuring after the training takes.
+            measuring: the duration of the evaluation after training, in steps.
         """
         self._context = context
         self._file = MetricsFile(context.folder)
@@ -153,7 +153,7 @@ class RunProgress(Progress):
         self._steps = 0
 
     def update(self, step: int, total: int, message: str) -> None:
-        """Write it to the run's row."""
+        """Write the number to the run's row."""
         self._steps = total
         at_work = message.capitalize()
         if step or message == TRAINING:
@@ -161,7 +161,7 @@ class RunProgress(Progress):
         self._context.progress(step, total + self._measuring, f"{at_work}.")
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """Store it for the charts, and in the file next to the run's log."""
+        """Store the point for the charts, and in the file next to the run's log."""
         self._context.metric(step, name, value)
         self._file.add(step, name, value)
 
@@ -180,7 +180,7 @@ class RunProgress(Progress):
             logger.warning("before a checkpoint: %s", error)
 
     def check(self) -> None:
-        """Raise RunCancelled where somebody asked to cancel or pause the run."""
+        """Raise RunCancelled if somebody asked to cancel or pause the run."""
         self._context.check()
 
     def measured(self, done: int, total: int) -> None:
@@ -193,11 +193,11 @@ class RunProgress(Progress):
 
 
 def _curve_of(figure: str) -> str:
-    """The evaluation's loss keeps its name: a curve of the training has the other one."""
+    """The evaluation's loss keeps its prefix, because the training curve has the plain name."""
     name = figure.removeprefix(EVALUATION)
     return figure if name == LOSS else name
 
 
 def _in_words(figures: Mapping[str, float]) -> str:
-    """Figures as a line of the log has them: 'loss 0.6931, learning_rate 2e-05'."""
+    """Metrics as a line of the log: 'loss 0.6931, learning_rate 2e-05'."""
     return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())

@@ -23,7 +23,7 @@ PARTIAL_FOLDER = "model.partial"
 def save_model(model: SentenceTransformer, folder: Path) -> None:
     """Write the model to a temporary folder in `folder`, then rename it.
 
-    The card, `README.md`, comes when the model has been measured.
+    The card, `README.md`, is written after the model has been measured.
 
     Raises:
         HedgerowError: it cannot be written.
@@ -59,27 +59,27 @@ def remove_partial(folder: Path) -> None:
 
 
 def require_disk_space(model: SentenceTransformer, folder: Path) -> None:
-    """Fail before a long training rather than after it.
+    """Check the disk space before a long training run instead of failing after it.
 
     Raises:
-        HedgerowError: the weights are larger than what is free at `folder`.
+        HedgerowError: the weights are larger than the free space at `folder`.
     """
     require_space(size_of(model.parameters()), folder)
 
 
 def size_of(parameters: Iterable[Tensor]) -> int:
-    """Bytes of weights."""
+    """The size of the weights in bytes."""
     return sum(weights.numel() * weights.element_size() for weights in parameters)
 
 
 def require_space(needed: int, folder: Path) -> None:
-    """Fail before a long training rather than after it.
+    """Check the disk space before a long training run instead of failing after it.
 
     Args:
         needed: bytes.
 
     Raises:
-        HedgerowError: that is more than what is free at `folder`.
+        HedgerowError: this is more than the free space at `folder`.
     """
     free = shutil.disk_usage(folder).free
     if free < needed:

@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from training.finetune.progress import Progress
 
 MOST_EVALUATIONS = 10
-"""Of the held-out part in a training. Each takes as long as some seconds of steps, and ten points
-make a curve."""
+"""Maximum number of evaluations on the held-out part in a training run. Each takes as long as some
+seconds of steps, and ten points make a curve."""
 
 
 def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
     """The training rows, in an order that depends only on their texts.
 
     Raises:
-        HedgerowError: there are too few for a batch.
+        HedgerowError: there are too few rows for a batch.
     """
     canonical = sorted((family[0], *sorted(set(family[1:]))) for family in families)
     rows = as_triples(canonical) if recipe.loss == "triples" else canonical
@@ -91,7 +91,7 @@ def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
     """Set the model's pooling to that of the recipe.
 
     Raises:
-        HedgerowError: it has none.
+        HedgerowError: the model has no pooling.
     """
     if recipe.pooling == "as_base":
         return
@@ -129,10 +129,10 @@ def set_dropout(model: SentenceTransformer, recipe: Recipe) -> None:
 def held_out_of(
     model: SentenceTransformer, families: Sequence[Family], recipe: Recipe, progress: Progress
 ) -> HeldOut | None:
-    """The data to evaluate during training; None without any.
+    """The data to evaluate during training; None if there is none.
 
     Raises:
-        HedgerowError: the training shall stop early by what is not measured.
+        HedgerowError: early stopping uses a metric that is not measured.
     """
     found = None
     if families or recipe.sts_file:
@@ -156,7 +156,7 @@ def course_of(
     seed: int,
     progress: Progress,
 ) -> Course:
-    """The steps of a training."""
+    """The number of steps of a training run."""
     of_an_epoch = rows_in_an_epoch(rows, recipe.sources)
     steps_per_epoch = max(1, of_an_epoch // recipe.batch_size)
     own_limit = model.max_seq_length
@@ -186,7 +186,7 @@ def course_of(
 
 
 def steps_between_evaluations(steps_per_epoch: int, *, all_steps: int) -> int:
-    """An epoch, or more where that would be more than `MOST_EVALUATIONS`."""
+    """The steps of an epoch, or more if there would be more than `MOST_EVALUATIONS` evaluations."""
     return max(steps_per_epoch, math.ceil(all_steps / MOST_EVALUATIONS))
 
 

@@ -57,12 +57,12 @@ LOGS_PER_RUN = 100
 """Number of points of the curves of steps."""
 
 CHECKPOINT_EVERY = 100
-"""Steps between checkpoints. A training that was cut off loses that many at most: about a minute
-with the built-in encoder on two cores."""
+"""Steps between checkpoints. An interrupted run loses at most this many steps: about a minute with
+the built-in encoder on two cores."""
 
 PATIENCE = 2
-"""Evaluations without a better figure after which `early_stopping` ends the training: one may be
-chance."""
+"""Number of evaluations without improvement after which `early_stopping` ends the run. A single one
+may be due to chance."""
 
 _WEIGHTS, _AVERAGE = "model.safetensors", "average.pt"
 
@@ -124,7 +124,8 @@ def _on(batch: Batch, like: Tensor) -> Batch:
 
 @dataclass
 class _Arguments(SentenceTransformerTrainingArguments):
-    """The model stays on the device that it is on, and `_Schedule` says what is due.
+    """Arguments that leave the model on its device. `_Schedule` decides what happens after each
+    step.
 
     The library's default would choose the first GPU for this process and move the model there.
     """
@@ -159,11 +160,11 @@ class FamilyTrainer(SentenceTransformerTrainer):
         progress: Progress,
         group: Group = ALONE,
     ) -> None:
-        """Take what the training is determined by.
+        """Take the parts that determine the training run.
 
         Args:
-            folder: of its checkpoints; the newest is left there at the end, so that the same model
-                can be had again at once.
+            folder: the folder of its checkpoints; the newest is kept at the end, so that the same
+                model can be loaded again immediately.
             identity: a hash of all that determines the training.
         """
         self.course, self.recipe, self.progress, self.group = course, recipe, progress, group
@@ -190,7 +191,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
 
         Raises:
             HedgerowError: a loss or weight that is not finite, or no room for a checkpoint.
-            RunCancelled: out of ``progress.check``.
+            RunCancelled: raised by ``progress.check``.
         """
         step = checkpoints.newest(self.folder, of=self.identity) if self.group.leads else 0
         if self.group.leads:
@@ -297,21 +298,23 @@ class FamilyTrainer(SentenceTransformerTrainer):
             self.position.misses += 1
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Write what the trainer's own files of a checkpoint don't hold."""
+        """Write the parts of a checkpoint that are not in the trainer's own files."""
         path = Path(output_dir or self.args.output_dir)
         path.mkdir(parents=True, exist_ok=True)
         checkpoints.save_weights(self.model, path / _WEIGHTS)
         torch.save(self.average.state(), path / _AVERAGE)
 
     def _save_checkpoint(self, model: StepLoss, trial: Any) -> None:
-        """The trainer's own would count when it is half written, too."""
+        """Write the checkpoint completely or not at all. The library would accept a half-written
+        one."""
         begun, step = time.monotonic(), self.state.global_step
         with checkpoints.whole(self.folder, step, position=self.position, of=self.identity):
             super()._save_checkpoint(model, trial)
         self.since += time.monotonic() - begun
 
     def _load_from_checkpoint(self, checkpoint_path: str, *_: Any) -> None:
-        """The trainer's own would load a whole encoder, and can't do so with an adapter."""
+        """Load the weights. The library's method would load a whole encoder, and can't load an
+        adapter."""
         path = Path(checkpoint_path)
         checkpoints.load_weights(self.model, path / _WEIGHTS)
         self.average.go_on(torch.load(path / _AVERAGE, map_location="cpu", weights_only=True))

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class WeightAverage:
-    """The sum of the weights so far, and the initial weights of each training.
+    """The sum of the weights so far, and the initial weights of each training run.
 
     Attributes:
-        trainings: how many there are in all.
-        added: how many are in the sum.
+        trainings: the total number of runs.
+        added: the number of runs in the sum.
     """
 
     def __init__(self, model: SentenceTransformer, trainings: int) -> None:
@@ -41,7 +41,7 @@ class WeightAverage:
         _give(model, self._start)
 
     def stir(self, model: SentenceTransformer) -> None:
-        """Give the model, as its last training left it, the mean of all trainings."""
+        """Set the model, which has the state of its last run, to the mean of all runs."""
         if not self._sum:
             return
         weights = _numbers(model)
@@ -63,7 +63,7 @@ class WeightAverage:
 
 
 def _numbers(model: SentenceTransformer) -> dict[str, Tensor]:
-    """A copy of all that can have a mean, low-rank changes merged into what they change.
+    """A copy of all weights that can be averaged, with low-rank changes merged.
 
     The mean of two products of matrices is not the product of their means.
     """

@@ -26,14 +26,14 @@ _BASE = ""
 """Placeholder for the base model."""
 
 LARGEST_FILE = 10 * 1024 * 1024
-"""Bytes of a file of figures: a line has a benchmark's figures by kind, too."""
+"""Maximum size of a file of metrics in bytes. A line also contains a benchmark's breakdowns."""
 
 
 def note_of(made: LowRank, *, command: str) -> str:
     """How an adapter was made, in Markdown.
 
     Args:
-        command: that has made it, without paths.
+        command: the command that made it, without paths.
     """
     return (
         f"`{command}` created this adapter from the trained model. For each of the "
@@ -45,11 +45,12 @@ def note_of(made: LowRank, *, command: str) -> str:
 
 
 def card_of_run(session: Session, run: Run, *, note: str, measured: str) -> str:
-    """The card of an adapter of a training's model.
+    """The card of an adapter from a training run's model.
 
     Args:
-        note: as `note_of` gives it.
-        measured: the adapter's figures in Markdown; those of the training are of the whole model.
+        note: the result of `note_of`.
+        measured: the adapter's own metrics in Markdown, because the run's metrics are those of the
+            whole model.
     """
     of_the_model = ("held_out", "encoder_id", "before_encoder_id")
     kept = {key: value for key, value in run.result.items() if key not in of_the_model}
@@ -60,7 +61,7 @@ def card_of_folder(base: str, *, note: str, measured: str) -> str:
     """The card of an adapter made from a model folder, without a run.
 
     Args:
-        base: the encoder that it started from.
+        base: the encoder that training started from.
         note, measured: as in `card_of_run`.
     """
     public = public_base(base)
@@ -81,11 +82,11 @@ def read_figures(path: Path, *, base: str) -> str:
     """The results of benchmarks as a table in Markdown, before and after.
 
     Args:
-        path: of lines as ``hedgerow benchmark … --json`` prints them, of two models.
+        path: a file with lines from ``hedgerow benchmark … --json`` for two models.
         base: the name of the model before.
 
     Raises:
-        HedgerowError: the file can't be read, or holds something else.
+        HedgerowError: the file can't be read or has other content.
     """
     text = read_text(path, kind="results of benchmarks", largest=LARGEST_FILE)
     sides: dict[str, dict[tuple[str, str, int], float]] = {}

@@ -42,13 +42,13 @@ LARGEST = 5_000_000
 
 
 class Source(NamedTuple):
-    """A trained model that an adapter is made from.
+    """A trained model to make an adapter from.
 
     Attributes:
-        given: as the command names it, without a path.
-        ends: the model and the encoder that it started from.
-        lora_rank: of the training; None where it trained all weights, or where that is not known.
-        card: makes the adapter's card of a note and its figures, both in Markdown.
+        given: its name in the command, without a path.
+        ends: the model, and the encoder that its training started from.
+        lora_rank: the LoRA rank of the training run; None if it trained all weights or is unknown.
+        card: makes the adapter's card from a note and its metrics, both in Markdown.
     """
 
     given: str
@@ -61,8 +61,8 @@ class Written(NamedTuple):
     """An adapter's folder.
 
     Attributes:
-        size: of the weights' file in bytes.
-        layers: how many the adapter changes.
+        size: the size of the weights file in bytes.
+        layers: the number of layers that the adapter changes.
         rank, share, share_of_layers: as in `LowRank`.
     """
 
@@ -78,7 +78,7 @@ def source_of(session: Session, settings: Settings, number: int) -> Source:
     """The model of a run: a training run, or a saved point of a trade-off.
 
     Raises:
-        HedgerowError: there is no such run, it has made no model, or the model's folder is gone.
+        HedgerowError: there is no such run, it has no model, or the model's folder is gone.
     """
     run = training = model_run(session, number)
     mixed = ""
@@ -133,13 +133,13 @@ def write_adapter(
     """Write the adapter of a trained model to a new folder.
 
     Args:
-        rank: None: that of the training if it trained low-rank changes, else the largest one with
-            which the weights' file has at most `LARGEST` bytes.
-        figures: a file with the adapter's results, for its card; as `read_figures` takes it.
+        rank: by default, the rank of the training run if it used LoRA, or else the largest rank
+            with which the weights file has at most `LARGEST` bytes.
+        figures: a file with the adapter's results for its card, as in `read_figures`.
 
     Raises:
-        HedgerowError: the folder is there already or cannot be written; the model is no change of
-            the weights of its base; or the file of figures is none.
+        HedgerowError: the folder already exists or cannot be written, the model can't be expressed
+            as a change of its base's weights, or the file of results has other content.
     """
     target = resolved(folder)
     _require_free(target)
@@ -174,7 +174,7 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
         )
     base, trained = load_both(ends)
     weights = alike(base.state_dict(), trained.state_dict(), ends)
-    if _apart_from_weights(base) != _apart_from_weights(trained):
+    if _besides_weights(base) != _besides_weights(trained):
         raise HedgerowError(
             f"The encoder of {ends.model} differs from {ends.base.name!r} in more than its "
             "weights, for example in pooling; an adapter contains only weights, so publish the "
@@ -184,8 +184,8 @@ def _low_rank(source: Source, rank: int | None) -> LowRank:
     return low_rank(trained, weights, rank=wanted, largest=LARGEST, what=ends.model)
 
 
-def _apart_from_weights(model: SentenceTransformer) -> list[Any]:
-    """What determines embeddings besides the weights: maximum length, pooling and so on."""
+def _besides_weights(model: SentenceTransformer) -> list[Any]:
+    """Everything besides the weights that affects embeddings: maximum length, pooling and so on."""
     modules = list(model)[1:]
     return [model.max_seq_length, *((type(m).__name__, m.get_config_dict()) for m in modules)]
 

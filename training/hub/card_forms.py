@@ -9,12 +9,12 @@ class Form(NamedTuple):
     """The form of a card's model.
 
     Attributes:
-        title: follows the base's name.
-        library: that loads it, as the Hub calls it.
-        relation: of the model to its base, as the Hub calls it.
-        tags: in addition to those of every model.
-        use: how to load it; 'BASE' stands for the base's name.
-        measured: the card's figures in Markdown; None: those of the training.
+        title: the words after the base's name.
+        library: the Hub's name of the library that loads it.
+        relation: the Hub's name of its relation to the base model.
+        tags: tags in addition to those of every model.
+        use: how to load it; 'BASE' is replaced by the base's name.
+        measured: the card's metrics in Markdown; None means those of the training run.
     """
 
     title: str

@@ -52,7 +52,7 @@ LICENCES = {
     "sentence-transformers/all-mpnet-base-v2": "apache-2.0",
     "sentence-transformers/all-distilroberta-v1": "apache-2.0",
 }
-"""Of base models, as published on the Hub. For any other the card says where to look."""
+"""The licences of base models on the Hub. For other models, the card says where to look."""
 
 LOCAL_MODEL, LOCAL_FILE = "a local model", "a local file"
 """Replaces a path in the card."""
@@ -84,11 +84,11 @@ def card_of(
     """The card of a training run's model, with the metrics that exist so far.
 
     Args:
-        result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
-            and the encoders' rows once they are measured; ``overlap`` with benchmarks, and
-            ``bundled_overlap`` of the texts that hold the encoder in place.
-        note: sentences of ours, in Markdown: what was done to the trained weights.
-        form: what the model comes as.
+        result: the run's result so far: ``triples`` and ``steps``; ``held_out`` and the encoders'
+            rows after the evaluation; ``overlap`` with benchmarks, and ``bundled_overlap`` of the
+            bundled retention texts.
+        note: sentences in Markdown about changes of the trained weights.
+        form: the form of the model.
 
     Raises:
         HedgerowError: the release is gone, or the recipe is of another version.
@@ -123,7 +123,7 @@ def opening(base: str, form: Form) -> list[str]:
     """The first sections of a card: what the model is, and how to load it.
 
     Args:
-        base: as `public_base` gives it.
+        base: as in `public_base`.
     """
     return [
         f"# {escape(base or 'Encoder')}, {form.title}",
@@ -156,8 +156,8 @@ def header(base: str, form: Form, languages: Iterable[str]) -> str:
     """The YAML that the Hub reads.
 
     Args:
-        base: as `public_base` gives it.
-        languages: tags of those that it was trained on.
+        base: as in `public_base`.
+        languages: the tags of its training languages.
     """
     # Loading the hub's client takes half a second, and only the end of a training needs it.
     from huggingface_hub import ModelCardData  # noqa: PLC0415

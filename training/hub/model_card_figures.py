@@ -31,7 +31,7 @@ NO_FIGURE = "–"
 _HELD_OUT, _FIGURE_1, _GROUPS = "held out", "Figure 1", "sixty groups"
 
 _MEASURED_ON = {STS: "the given STS file", RETRIEVAL: "bundled questions"}
-"""Of the figures that are not of the held-out part."""
+"""The data of metrics that are not measured on the held-out part."""
 
 
 class _Figure(NamedTuple):
@@ -45,10 +45,10 @@ class _Figure(NamedTuple):
 
 
 def figures(session: Session, result: Mapping[str, Any], recipe: Recipe) -> str:
-    """A training's figures as Markdown: a table of all, and one of the triples by type pair.
+    """A run's metrics in Markdown: a table of all, and a table of the triples by type pair.
 
     Args:
-        result: as `training.hub.model_card.card_of` takes it.
+        result: as in `training.hub.model_card.card_of`.
     """
     held_out = result.get("held_out") or {}
     sizes = held_out.get("of", {})
@@ -118,7 +118,7 @@ _NAMES = {
     STS: ("Spearman correlation with human scores", _cosine),
     RETRIEVAL: ("retrieval (mean reciprocal rank)", _cosine),
 }
-"""How each figure of the held-out part and of general ability is called and written."""
+"""The label and the number format of each metric."""
 
 
 def _by_types(
@@ -136,7 +136,7 @@ def _by_types(
 
 
 def _of_the_probes(session: Session, result: Mapping[str, Any]) -> list[_Figure]:
-    """Figure 1 and the sixty groups, where both encoders have been measured on them."""
+    """Figure 1 and the sixty groups, if both encoders have been measured on them."""
     rows = []
     if cosines := _cosines(session, FIGURE_1_SET, result):
         for stored, old, new in zip(stored_probes(session, FIGURE_1_SET), *cosines, strict=True):
@@ -151,7 +151,7 @@ def _of_the_probes(session: Session, result: Mapping[str, Any]) -> list[_Figure]
 def _cosines(
     session: Session, set_name: str, result: Mapping[str, Any]
 ) -> tuple[list[float], list[float]] | None:
-    """Those of a set's pairs before and after; None if any is missing."""
+    """The cosines of a set's pairs before and after; None if one is missing."""
     ids = [stored.id for stored in stored_probes(session, set_name)]
     old, new = (
         probe_cosines(session, int(result.get(key, 0)), ids)

@@ -19,9 +19,9 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def asked_once() -> Iterator[bool]:
-    """Inside, a hub that can't be reached now isn't asked again: only its cache is read.
+    """A context in which an unreachable hub isn't asked again, and only its cache is read.
 
-    Gives whether it was reached.
+    Yields whether the hub was reached.
     """
     from huggingface_hub import constants, get_session  # noqa: PLC0415
 
@@ -45,9 +45,9 @@ def asked_once() -> Iterator[bool]:
 
 
 def in_cache(data_set: str) -> bool:
-    """Whether something of a data set of the hub may be on this machine.
+    """Whether a data set of the hub may be on this machine, at least in part.
 
-    True where nobody can say: of one that is made of others, and has no name on the hub.
+    True if this is unknown: a data set made from others has no name on the hub.
 
     Args:
         data_set: owner/name.

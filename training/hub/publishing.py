@@ -48,13 +48,14 @@ class Repo(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """What a push has made.
+    """The result of a push.
 
     Attributes:
-        url: of the repository.
-        commit: its hash, 40 hex digits; the newest one where nothing has changed since.
-        private: whether the repository is so; an existing one stays as it is.
-        size: bytes of all files.
+        url: the address of the repository.
+        commit: the hash of the commit, 40 hex digits; if nothing has changed, that of the newest
+            one.
+        private: whether the repository is private; an existing one stays as it is.
+        size: the size of all files in bytes.
     """
 
     url: str
@@ -78,7 +79,7 @@ def checked_repo(name: str) -> str:
     """The name of a repository, without the spaces around it.
 
     Raises:
-        HedgerowError: the Hub would not take it.
+        HedgerowError: the Hub would refuse it.
     """
     clean = name.strip()
     last = clean[-1:]
@@ -99,7 +100,7 @@ def checked_repo(name: str) -> str:
 
 
 def token_source() -> str:
-    """Where an access token would come from: ``environment``, ``login``, or '' where there is none.
+    """The source of an access token: ``environment``, ``login``, or '' if there is none.
 
     No token is read into memory, and nobody is asked.
     """
@@ -115,7 +116,7 @@ def require_token() -> None:
     """Check that there is an access token, before a push prepares anything.
 
     Raises:
-        HedgerowError: there is none, or it is none.
+        HedgerowError: there is no token, or it has another format.
     """
     _token()
 
@@ -125,16 +126,16 @@ def push(
 ) -> Pushed:
     """Upload files to a repository as one commit. Other files in it stay.
 
-    The access token is that of the environment (HF_TOKEN), else of the hub's own login. Broken off
-    before the commit, the repository is as it was, or empty where it is new.
+    The access token comes from the environment (HF_TOKEN), or else from the hub's own login. If the
+    upload stops before the commit, the repository is unchanged, or empty if it is new.
 
     Args:
-        files: content or place by path in the repository.
-        message: of the commit, in one line.
+        files: the content or local path of each file, by its path in the repository.
+        message: the commit message, in one line.
 
     Raises:
-        HedgerowError: no token, no right, no network, or a public repository that should be
-            private; no sentence quotes the token.
+        HedgerowError: there is no token, no permission or no network, or the repository is public
+            and should be private. No message quotes the token.
     """
     token = _token()
     api = _client(token)
@@ -237,7 +238,7 @@ def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> Hed
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled  # noqa: PLC0415
 
     cause = error.__cause__ if isinstance(error, RuntimeError) else None
-    if isinstance(cause, (httpx2.HTTPError, OSError)):  # of one file's upload
+    if isinstance(cause, (httpx2.HTTPError, OSError)):  # from one file's upload
         error = cause
     host = without_login(address)
     if isinstance(error, OfflineModeIsEnabled):

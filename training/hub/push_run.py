@@ -31,7 +31,7 @@ from training.runs.kinds import kind_of
 
 KIND = "push"
 DATASET = "dataset"
-"""The folder in a run's own that a release is exported to."""
+"""The subfolder of a run's folder for the exported release."""
 
 SHOWN = 20
 """Number of newest pushes of a model or release that are checked."""
@@ -65,12 +65,12 @@ def request_push(
     """Store a run that publishes a model or a release.
 
     Args:
-        repo: ``owner/name`` on the Hub; made if it is not there.
-        private: refuses a repository that is there and public.
+        repo: ``owner/name`` on the Hub; created if it does not exist.
+        private: whether the repository should be private; an existing public one is refused.
 
     Raises:
-        HedgerowError: no such run or release, a run without a model, or a name that the Hub would
-            not take.
+        HedgerowError: the run or release does not exist, the run has no model, or the Hub would
+            refuse the name.
     """
     name = checked_repo(repo)
     if subject.run is not None:
@@ -103,10 +103,10 @@ def request_one_push(
 
 
 def model_run(session: Session, number: int) -> Run:
-    """The run with this number, which has made a model.
+    """The run with this number, if it has a model.
 
     Raises:
-        HedgerowError: there is none, or it has made none.
+        HedgerowError: there is no such run, or it has no model.
     """
     run = get_run(session, number)
     known = "encoder_id" in run.result or "fingerprint" in run.result  # the latter of a reranker
@@ -146,11 +146,12 @@ def card_to_publish(session: Session, run: Run, folder: Path) -> str:
 def work(context: RunContext) -> dict[str, Any]:
     """Publish (run kind ``push``).
 
-    Parameters of the run: ``run`` (whose model) or ``release`` (its number); ``repo``, ``private``.
+    Parameters of the run: ``run`` (the number of the run with the model) or ``release`` (its
+    number); ``repo``, ``private``.
 
     Returns:
         ``url``, ``commit``, ``private``, ``files``, ``size`` (bytes), ``repo``, and ``pushed``,
-        the run's or release's number with what it is.
+        such as 'run 3' or 'release 2'.
     """
     require_token()  # before a release is exported for it
     given = context.parameters
@@ -191,7 +192,7 @@ def _hidden(name: str) -> bool:
 
 
 def _fingerprint(session: Session, run: Run) -> str:
-    """That of the model a run has made; '' where its row is gone."""
+    """The hash of a run's model; '' if its row is gone."""
     if "encoder_id" not in run.result:
         return str(run.result["fingerprint"])
     row = session.get(Encoder, run.result["encoder_id"])

@@ -22,16 +22,16 @@ BATCH = 16
 def shares_right(
     model: Any, choices: Sequence[Choice], *, pad: int, check: Callable[[], None] = lambda: None
 ) -> dict[str, float]:
-    """The share of questions whose correct answer is the more likely one, 0 to 1: of all (`RIGHT`),
-    and of those with each correct answer (`RIGHT_OF`), if there are any.
+    """The share of questions whose correct answer is the more likely one, from 0 to 1: over all
+    questions (`RIGHT`), and over those with each correct answer (`RIGHT_OF`), if there are any.
 
     The answers are compared by their first differing token. If both are equally likely, which
     happens in bfloat16, the question counts half.
 
     Args:
         model: in evaluation mode.
-        choices: at least one.
-        pad: the token that shorter questions are filled up with, on the left.
+        choices: at least one question.
+        pad: the token for padding shorter questions on the left.
         check: called before each batch; may raise to stop.
     """
     by_length = sorted(choices, key=lambda one: len(one.ids))
@@ -71,5 +71,5 @@ def _next_token(model: Any, inputs: Sequence[list[int]], *, pad: int) -> torch.T
 
 
 def _bare(model: Any) -> Any:
-    """The model within peft's."""
+    """The model inside peft's wrapper."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model

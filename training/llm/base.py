@@ -1,7 +1,7 @@
-"""Causal language models to start from: found by name or folder, judged by their files, loaded.
+"""Causal language models to start from: finding, checking and loading them.
 
-Only safetensors are read and no code out of a model folder is run (`trust_remote_code` off). Torch
-and transformers are imported inside the functions that need them.
+Only safetensors are read, and no code in a model folder is executed (`trust_remote_code` is off).
+Torch and transformers are imported inside the functions that need them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from curation.encoders.model_folders import (
 from db.errors import HedgerowError, first_line
 
 PAPER_BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
-"""The paper's base model; gated on the model hub."""
+"""The paper's base model. Access on the model hub is gated."""
 
 WHAT = "language model"
 
@@ -36,22 +36,22 @@ LOOK_UP_SECONDS = 10
 """Seconds to wait for the Hub's description of a model."""
 
 MAX_NAME = 300
-"""Characters of a name or path."""
+"""Maximum number of characters of a name or path."""
 
 
 class LanguageModel(NamedTuple):
-    """A causal language model of transformers' and its tokenizer."""
+    """A causal language model and its tokenizer, both from transformers."""
 
     model: Any
     tokenizer: Any
 
 
 def clean_base(name: str) -> str:
-    """The name as it is stored: a folder becomes its absolute path.
+    """The name in its stored form: a folder becomes an absolute path.
 
     Raises:
-        HedgerowError: it is empty, too long, leads to a file or a missing folder, or to a folder
-            that holds no causal language model as safetensors.
+        HedgerowError: the name is empty or too long, or means a file, a missing folder, or a folder
+            without a causal language model in safetensors files.
     """
     found = _resolved(name)
     if isinstance(found, Path):
@@ -66,10 +66,11 @@ def clean_base(name: str) -> str:
 
 
 def local_base(name: str) -> Path | None:
-    """The folder with a model's files, without asking the network; None if they are not here.
+    """The folder with a model's files, without network access; None if they are not on this
+    machine.
 
     Raises:
-        HedgerowError: as in `clean_base`, but for what the folder holds.
+        HedgerowError: as in `clean_base`, except that the folder's content is not checked.
     """
     found = _resolved(name)
     if isinstance(found, Path):
@@ -86,8 +87,8 @@ def base_folder(name: str) -> Path:
     """The folder on this machine with a model's files; downloads a Hub model first.
 
     Raises:
-        HedgerowError: as in `clean_base`; or the model is not on the Hub, or the Hub can't be
-            reached and the model has not been downloaded before.
+        HedgerowError: as in `clean_base`, or the model is not on the Hub, or it has not been
+            downloaded and the Hub can't be reached.
     """
     found = _resolved(name)
     if isinstance(found, str):
@@ -127,12 +128,12 @@ def check_base(name: str, *, chat_template: bool) -> None:
     """Check a base model as far as possible without loading or downloading it.
 
     Args:
-        name: as `clean_base` gives it.
-        chat_template: whether its tokenizer has to have one.
+        name: the result of `clean_base`.
+        chat_template: whether its tokenizer needs a chat template.
 
     Raises:
-        HedgerowError: as in `require_causal` and `require_chat_template`; or a model that is not
-            here, nor on the Hub, or the Hub can't be reached.
+        HedgerowError: as in `require_causal` and `require_chat_template`, or the model is neither
+            on this machine nor on the Hub, or the Hub can't be reached.
     """
     if folder := local_base(name):
         require_causal(folder)
@@ -156,8 +157,8 @@ def require_causal(folder: Path) -> None:
     """Check that a folder contains a causal language model in safetensors files.
 
     Raises:
-        HedgerowError: it holds a model of another kind, or none; or weights that are no
-            safetensors.
+        HedgerowError: the folder has no model, a model of another kind, or weights in another
+            format.
     """
     if (folder / MODULES).is_file():
         raise _refusal(folder, "a sentence-transformers model")
@@ -227,12 +228,11 @@ def require_four_bit() -> None:
 
 
 def load_base(folder: Path, *, four_bit: bool = False) -> LanguageModel:
-    """Load a model and its tokenizer onto the best device here; a GPU that computes in bfloat16
-    gets such weights.
+    """Load a model and its tokenizer on the best device here. On a GPU with bfloat16 support, the
+    weights are in bfloat16.
 
     Raises:
-        HedgerowError: it can't be loaded, lacks weights, or its tokenizer has no token that ends a
-            text.
+        HedgerowError: it can't be loaded, lacks weights, or its tokenizer has no end-of-text token.
     """
     if four_bit:
         require_four_bit()

@@ -64,7 +64,7 @@ def language_card(session: Session, run: Run, release: Release, result: Mapping[
 
 
 def public_name(base: str) -> str:
-    """A base model's name on the Hub; '' for a folder, which others don't have."""
+    """A base model's name on the Hub; '' for a local folder."""
     return "" if base.startswith(("/", "\\")) or base[1:2] == ":" else base
 
 

@@ -33,9 +33,9 @@ class Choice(NamedTuple):
     """A question in tokens: the text before the answer, and the first token of each answer.
 
     Attributes:
-        ids: the tokens up to where the answers differ.
+        ids: the tokens before the answers differ.
         first: the next token of each of `ANSWERS`.
-        right: which of them is right, by its place.
+        right: the index of the right answer.
     """
 
     ids: list[int]
@@ -50,11 +50,11 @@ class Asker:
         self._tokenizer, self._chat = tokenizer, chat
 
     def rows(self, pairs: Iterable[QuestionPair]) -> list[Row]:
-        """As trl takes them."""
+        """The pairs as rows for trl."""
         return [row(pair.prompt, pair.answer, chat=self._chat) for pair in pairs]
 
     def tokens(self, prompt: str, answer: str) -> list[int]:
-        """Of a question with an answer.
+        """The tokens of a question with an answer.
 
         Raises:
             HedgerowError: the chat template fails.

@@ -39,9 +39,9 @@ class Evaluation(NamedTuple):
     """The metrics at one evaluation.
 
     Attributes:
-        epoch: passes over the pairs that are done; 0 before the first step.
-        step: training steps done.
-        figures: by their names in `NAMES`.
+        epoch: the number of passes over the pairs; 0 before the first step.
+        step: the number of training steps.
+        figures: the metrics by their names in `NAMES`.
     """
 
     epoch: float
@@ -50,7 +50,7 @@ class Evaluation(NamedTuple):
 
 
 class Course(NamedTuple):
-    """The course of a run so far: the training loss by step, and the evaluations."""
+    """The metrics of a run so far: the training loss by step, and the evaluations."""
 
     losses: list[LossPoint]
     evaluations: list[Evaluation]

@@ -10,7 +10,8 @@ from training.llm.request import done, list_language_finetunings
 
 
 def finetuned_folders(session: Session, data_folder: Path) -> list[str]:
-    """The folders of the adapters that still exist, the newest first, as results name them."""
+    """The folders of the adapters that still exist, the newest first, with their names in
+    results."""
     runs = done(list_language_finetunings(session))
     folders = [(data_folder / run.result["model"]).resolve() for run in runs]
     return [str(folder) for folder in folders if folder.is_dir()]

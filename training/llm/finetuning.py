@@ -56,8 +56,8 @@ class _Task(NamedTuple):
     """The model and the data of a run.
 
     Attributes:
-        folder: with the base model's files.
-        base_hash: fingerprint of them.
+        folder: the folder with the base model's files.
+        base_hash: the fingerprint of these files.
     """
 
     request: LanguageRequest
@@ -78,21 +78,21 @@ class _Task(NamedTuple):
 def work(context: RunContext) -> dict[str, Any]:
     """Finetune a language model on question pairs (run kind ``finetune-llm``).
 
-    Parameters of the run: those of `LanguageRequest`. A run that is carried out again goes on from
-    its newest checkpoint.
+    Parameters of the run: those of `LanguageRequest`. A second attempt continues from the newest
+    checkpoint.
 
     Returns:
-        ``run``, ``model`` (the adapter's folder), ``merged`` (that of the merged model, or ''),
-        ``base``, ``base_fingerprint``, ``release``, ``arm``; ``pairs``: how many were trained on
-        and measured, and how many were too long; ``steps``, ``seconds``, ``trainable`` (parameters
-        of the adapter), ``device``, ``bf16``; ``pace``, ``measuring_pace``: pairs that were trained
-        on and measured in a second, unless it was carried out again; ``looks``: what was measured
-        after each epoch; ``before``, ``after``: the first and last figures, {}
-        where nothing was measured.
+        ``run``, ``model`` (the adapter's folder), ``merged`` (the folder of the merged model, or
+        ''), ``base``, ``base_fingerprint``, ``release``, ``arm``; ``pairs``: the numbers of
+        training pairs, evaluated pairs, and pairs that were too long; ``steps``, ``seconds``,
+        ``trainable`` (the number of the adapter's parameters), ``device``, ``bf16``; ``pace``,
+        ``measuring_pace``: pairs per second in training and evaluation, unless the run was resumed;
+        ``looks``: the evaluations after each epoch; ``before``, ``after``: the first and last
+        metrics, {} if nothing was measured.
 
     Raises:
         HedgerowError: the release or the base model is gone, no pair is short enough, the adapter
-            does not fit, the training diverged, no memory or no disk space left.
+            does not fit, training diverged, or memory or disk space ran out.
     """
     share_the_processor()
 
@@ -127,7 +127,7 @@ def _one_gpu() -> Iterator[None]:
 
 def _work(context: RunContext) -> dict[str, Any]:
     started = time.monotonic()
-    for name in (MODEL_FOLDER, MERGED_FOLDER):  # of an earlier attempt
+    for name in (MODEL_FOLDER, MERGED_FOLDER):  # from an earlier attempt
         shutil.rmtree(context.folder / name, ignore_errors=True)
     task = _task(context)
     try:
@@ -143,7 +143,7 @@ def _work(context: RunContext) -> dict[str, Any]:
     finally:
         remove_partial(context.folder)
         free_memory()
-    context.beat()  # what was measured last is stored now
+    context.beat()  # store the last metrics now
     with reading(context.engine) as session:
         evaluations = evaluations_of(session, context.run)
         result |= {
@@ -227,7 +227,7 @@ def _paces(
     """The number of training pairs and of evaluated pairs per second.
 
     Args:
-        seconds: that both took together.
+        seconds: the total time of both.
     """
     measuring = trainer.measuring_seconds
     trained = recipe.epochs * len(questions.train)
@@ -242,7 +242,7 @@ def _short_enough(task: _Task, loaded: LanguageModel) -> tuple[Questions, int]:
     """The question pairs that are not too long, and the number of those that are.
 
     Raises:
-        HedgerowError: none is left to train on.
+        HedgerowError: no pair is left for training.
     """
     recipe = task.request.recipe
     asker = Asker(loaded.tokenizer, chat=recipe.chat_template)

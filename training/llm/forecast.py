@@ -49,10 +49,10 @@ def forecast(
     """The forecast for finetuning this model on this release.
 
     Args:
-        base: as `training.llm.base.clean_base` gives it.
+        base: the result of `training.llm.base.clean_base`.
 
     Raises:
-        HedgerowError: no such release, or it gives no question pair.
+        HedgerowError: there is no such release, or it has no question pairs.
     """
     release = get_release(session, release_number)
     counts = count_questions(session, release.id, arm=recipe.arm)

@@ -11,10 +11,10 @@ from training.recipe.yaml_text import parse_values, read_values
 
 
 def parse_language_recipe(text: str) -> LanguageRecipe:
-    """The recipe in a YAML text; keys it leaves out have their defaults.
+    """The recipe in a YAML text. Missing keys have their defaults.
 
     Raises:
-        HedgerowError: no YAML, no keys with values, or a wrong value.
+        HedgerowError: the text is not YAML, has no keys with values, or has a wrong value.
     """
     if not text.strip():
         return LanguageRecipe()
@@ -26,11 +26,11 @@ def chosen_recipe(
     changes: Sequence[str] | Mapping[str, Any] = (),
     arm: str | None = None,
 ) -> LanguageRecipe:
-    """The recipe in a YAML file, or the default one, changed.
+    """The recipe in a YAML file, or the default recipe, with changes.
 
     Args:
         changes: 'key=value' texts, as from `--set`, or keys with values.
-        arm: in place of the recipe's; None leaves that.
+        arm: replaces the recipe's arm; None keeps it.
 
     Raises:
         HedgerowError: the file can't be read, or a value is wrong.

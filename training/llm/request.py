@@ -39,9 +39,9 @@ class LanguageRequest(BaseModel):
     """Everything that determines a finetuning run.
 
     Attributes:
-        base: the model to start from, as `clean_base` gives it.
+        base: the model to start from, as in `clean_base`.
         release: its number.
-        merge: whether to save the model merged with its adapter, too.
+        merge: whether to save the merged model as well.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,7 +58,7 @@ class Questions(NamedTuple):
 
     Attributes:
         train: the sampled training pairs.
-        validation: those to measure on; none where the release has no validation split.
+        validation: the pairs for evaluation; empty if the release has no validation split.
     """
 
     train: list[QuestionPair]
@@ -76,17 +76,18 @@ def request_language_finetuning(
     requested_by: int | None = None,
     group: str = "",
 ) -> Run:
-    """Store a run that finetunes a language model on a release's question pairs; without a number
-    on those of the newest release.
+    """Store a run that finetunes a language model on a release's question pairs. Without a number,
+    it uses the newest release.
 
     Args:
-        group: of the study that the run is part of; such a run may repeat one in progress.
+        group: the group of the study that the run is part of; such a run may repeat one in
+            progress.
 
     Raises:
-        HedgerowError: no such release, none of its train split's anchors gives a question in the
-            recipe's arm, no causal language model here or on the Hub, no chat template, no way to
-            compute in four bits, a seed out of range, or just this is in progress. Roll the session
-            back then.
+        HedgerowError: the release or the causal language model does not exist, the train split
+            gives no question for the recipe's arm, there is no chat template, the machine can't
+            compute in four bits, the seed is out of range, or the same finetuning is in progress.
+            Roll the session back in this case.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -130,7 +131,7 @@ def require_train_questions(session: Session, release: Release, recipe: Language
     """Refuse a release whose train split gives no question pair.
 
     Raises:
-        HedgerowError: it gives none.
+        HedgerowError: it gives no question pair.
     """
     counts = count_questions(session, release.id, arm=recipe.arm)
     require_questions(release, counts, recipe.arm)
@@ -142,10 +143,9 @@ def require_train_questions(session: Session, release: Release, recipe: Language
 
 
 def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed: int) -> Questions:
-    """The question pairs that a finetuning trains on and measures.
+    """The question pairs for training and for evaluation.
 
-    Those that are measured are about all types, whatever the arm, so that the arms are measured
-    alike.
+    The evaluation covers all types in every arm, so that the arms are comparable.
 
     Args:
         seed: the seed of the sample of the recipe's `max_pairs`.
@@ -170,7 +170,7 @@ def request_of(run: Run) -> LanguageRequest:
 
 
 def list_language_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
-    """The newest first."""
+    """The finetuning runs, newest first."""
     return list_runs(session, kind=KIND, limit=limit)
 
 

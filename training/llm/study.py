@@ -1,5 +1,5 @@
-"""The arms of the paper's Table 3 as a study (run kind ``llm-study``): all, only negation, only
-hedging, trained one after another and compared."""
+"""The arms of the paper's Table 3 as a study (run kind ``llm-study``): one run after another on all
+variants, only negations, and only hedges."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class ArmRow(NamedTuple):
 
     Attributes:
         label: one of `ARMS`.
-        pairs: question pairs that it was trained on; None before it has ended.
-        before, after: of its figures (`training.llm.figures`); {} until it has ended.
+        pairs: the number of its training pairs; None before it has ended.
+        before, after: its metrics (`training.llm.figures`); {} until it has ended.
     """
 
     label: str
@@ -56,17 +56,19 @@ def request_language_study(
     seed: int = DEFAULT_SEED,
     requested_by: int | None = None,
 ) -> Run:
-    """Store a study with a training of each arm that the release has question pairs for.
+    """Store a study with one training run for each arm that the release has question pairs for.
 
     Args:
-        recipe: of all trainings but for the arm.
+        recipe: the recipe of all runs, except for the arm.
 
     Raises:
-        HedgerowError: another such study is in progress, there are pairs for fewer than two arms,
-            or as in `request_language_finetuning`. Roll the session back then.
+        HedgerowError: another such study is in progress, fewer than two arms have pairs, or as in
+            `request_language_finetuning`. Roll the session back in this case.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is already such a study; wait until it has ended.")
+        raise HedgerowError(
+            f"Run {other.id} is another study of this kind; wait until it has ended."
+        )
     release = get_release(session, release_number)
     recipes = {
         label: (recipe or LanguageRecipe()).model_copy(update={"arm": arm})
@@ -128,7 +130,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 def list_language_studies(session: Session, *, limit: int = 100) -> list[Run]:
-    """The newest first."""
+    """The studies, newest first."""
     return list_runs(session, kind=KIND, limit=limit)
 
 

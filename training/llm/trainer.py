@@ -45,9 +45,9 @@ class Fit(NamedTuple):
     """The data and settings of a trainer.
 
     Attributes:
-        train, validation: question pairs, none of them too long; the latter may be none.
-        folder: of the checkpoints.
-        identity: a hash of all that determines the training.
+        train, validation: question pairs of allowed length; the latter may be empty.
+        folder: the folder of the checkpoints.
+        identity: a hash of everything that determines the training.
         bf16: whether to compute in bfloat16; the weights of the adapter stay in float32.
     """
 
@@ -100,7 +100,7 @@ class LanguageProgress(RunProgress):
 
 
 _OURS = (HELD_OUT_LOSS, *(f"{EVALUATION}{name}" for name in SHARES))
-"""Of the figures of an evaluation."""
+"""The metrics of an evaluation that are stored."""
 
 
 class QuestionTrainer(SFTTrainer):
@@ -109,7 +109,7 @@ class QuestionTrainer(SFTTrainer):
     control: TrainerControl
 
     def __init__(self, loaded: LanguageModel, fit: Fit) -> None:
-        """Put the adapter on the model and prepare the pairs.
+        """Add the adapter to the model and prepare the pairs.
 
         Raises:
             HedgerowError: the adapter does not fit the model, or its template fails.
@@ -143,7 +143,7 @@ class QuestionTrainer(SFTTrainer):
 
         Raises:
             HedgerowError: a loss or weight that is not finite, or no room for a checkpoint.
-            RunCancelled: out of ``progress.check``.
+            RunCancelled: raised by ``progress.check``.
         """
         step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
         checkpoints.remove(self.fit.folder, but=step)
@@ -190,7 +190,7 @@ class QuestionTrainer(SFTTrainer):
         return output
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
-        """Ours comes when the model has been measured."""
+        """Create no card. Hedgerow writes its own after the model has been measured."""
 
     def log(self, logs: dict[str, float], *given: Any, **named: Any) -> None:
         """Fail if the loss is no longer finite."""
@@ -206,7 +206,8 @@ class QuestionTrainer(SFTTrainer):
         )
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """The trainer's own would count when it is half written, too."""
+        """Write the checkpoint completely or not at all. The library would accept a half-written
+        one."""
         step, position = self.state.global_step, TrainingPosition()
         with checkpoints.whole(self.fit.folder, step, position=position, of=self.fit.identity):
             super()._save_checkpoint(model, trial)

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 JOINED_BY = "+"
-"""Between the names of a DPR model's two encoders."""
+"""The separator between the names of a DPR model's two encoders."""
 
 _TRAINED = re.compile(r"(run \d+(?: at [\d.e-]+)?): (.+)")
-"""The name of a model that a run trained: its number, then its base and its data. A point of a
-trade-off also has its share: ``run 9 at 0.25: …``."""
+"""The name of a trained model: the number of its run, its base and its data. A point of a trade-off
+also has its share: ``run 9 at 0.25: …``."""
 
 _RUN_FOLDER = re.compile(r"/runs/0*(\d+)-[^/]+/(model|merged)")
 """The end of the path of a model that a run saved, such as a language model's adapter."""
@@ -35,7 +35,7 @@ def short_name(name: str) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """The short name of each model; models that would share one keep their full names."""
+    """The short name of each model. Models that would have the same one keep their full names."""
     short = {name: short_name(name) for name in names}
     count = Counter(short.values())
     return {name: label if count[label] == 1 else name for name, label in short.items()}

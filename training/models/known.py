@@ -1,4 +1,4 @@
-"""Finding the encoder of a name: a built-in or trained one, a folder, or one on the model hub.
+"""Finding the encoder with a given name: built-in, trained here, in a folder, or on the model hub.
 
 Nothing here loads a model. The files of a folder are hashed at most once, until they change.
 """
@@ -39,8 +39,8 @@ _SIGNS = ("modules.json", "config.json", ADAPTER_CONFIG)
 
 
 def list_encoders(session: Session) -> list[str]:
-    """Names to choose from: the default, those trained here (newest first), the one that comes
-    trained with Hedgerow, then others, then those of plug-ins."""
+    """Names to choose from: the default encoder, those trained here (newest first), the trained one
+    that comes with Hedgerow, other encoders, and those of plug-ins."""
     query = select(Encoder).order_by(col(Encoder.id).desc()).limit(SHOWN)
     rows = list(session.execute(query).scalars())
     trained = [row.name for row in rows if row.path]
@@ -88,11 +88,11 @@ def model_choice(session: Session) -> EncoderChoice:
 
 
 def clean_name(session: Session, name: str) -> str:
-    """The name as it is looked up and stored: a folder becomes its absolute path.
+    """The name in the form that is looked up and stored: a folder becomes its absolute path.
 
     Raises:
-        HedgerowError: it is empty, too long, leads to a file or a folder that is missing, or to
-            one without a model in it.
+        HedgerowError: the name is empty or too long, or means a file, a missing folder, or a folder
+            without a model.
     """
     name = name.strip()
     if _trained(session, name) is not None or find_ranker(session, name) is not None:
@@ -110,10 +110,10 @@ def clean_name(session: Session, name: str) -> str:
 
 
 def require_known_encoder(session: Session, name: str) -> None:
-    """Check that a model is a text encoder. Models trained on a release are.
+    """Check that a model is a text encoder. Models that were trained on a release always are.
 
     Args:
-        name: as `clean_name` gives it.
+        name: as in `clean_name`.
 
     Raises:
         HedgerowError: as in `check_encoder`.
@@ -147,10 +147,10 @@ def find_encoder(session: Session, name: str) -> Encoder | None:
     different one. Without local files, it is identified by its name.
 
     Args:
-        name: as `clean_name` gives it.
+        name: as in `clean_name`.
 
     Raises:
-        HedgerowError: a folder that is missing or cannot be read.
+        HedgerowError: the folder is missing or cannot be read.
     """
     if trained := _trained(session, name):
         return trained
@@ -171,7 +171,7 @@ class NamedEncoder(NamedTuple):
 
 
 def named_encoder(session: Session, name: str) -> NamedEncoder:
-    """The encoder of a name as typed by a user.
+    """The encoder with a name as typed by a user.
 
     Raises:
         HedgerowError: as in `clean_name` and `find_encoder`.
@@ -186,10 +186,11 @@ def _newest(session: Session, condition: Any) -> Encoder | None:
 
 
 def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
-    """The folder with the files of a model, without asking the network; None if they are not here.
+    """The folder with a model's files, without network access; None if they are not on this
+    machine.
 
     Raises:
-        HedgerowError: a folder that is missing.
+        HedgerowError: the folder is missing.
     """
     place = location_of(session, settings, name)
     return Path(place.name) if place.fingerprint else local_folder(name)
@@ -215,14 +216,14 @@ class ModelLocation(NamedTuple):
     """The location of a model, and its expected fingerprint; "" if it was not trained here."""
 
     name: str
-    """As `load_encoder` takes it."""
+    """The name or path for `load_encoder`."""
     fingerprint: str
 
     def checked(self) -> str:
-        """The fingerprint of the files that are there; downloads a Hub model first.
+        """The fingerprint of the existing files. Downloads a Hub model first.
 
         Raises:
-            HedgerowError: as in `fingerprint`, or they are not those that were trained.
+            HedgerowError: as in `fingerprint`, or the files are not those of the trained model.
         """
         found = fingerprint(self.name)
         if self.fingerprint not in ("", found):
@@ -237,7 +238,7 @@ def location_of(session: Session, settings: Settings, name: str) -> ModelLocatio
     """The location of the model with this name.
 
     Raises:
-        HedgerowError: the folder of a model that was trained here is gone.
+        HedgerowError: the folder of a model that was trained here no longer exists.
     """
     trained = _trained(session, name) or find_ranker(session, name)
     if trained is None:

@@ -17,21 +17,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BYTES = 2
-"""Of a number, in float16."""
+"""Bytes per number in float16."""
 
 ENTRY = 120
-"""Bytes that a tensor takes in the head of a file at most, without its name."""
+"""Maximum number of bytes for a tensor in the header of a file, without its name."""
 
 
 class LowRank(NamedTuple):
-    """The change of an encoder's linear layers, at some rank.
+    """The change of an encoder's linear layers, approximated with a low rank.
 
     Attributes:
-        rank: of every layer's two matrices.
-        layers: the names of those that the training has changed.
-        tensors: their matrices as peft names them, in float16.
-        share: of the change of all weights, as the sum of its squares, 0 to 1.
-        share_of_layers: the same of these layers' change alone.
+        rank: the rank of every layer's two matrices.
+        layers: the names of the layers that training has changed.
+        tensors: their matrices with peft's names, in float16.
+        share: the share of the total change of all weights (by sum of squares) that it contains, 0
+            to 1.
+        share_of_layers: the same, for the change of these layers only.
     """
 
     rank: int
@@ -59,9 +60,9 @@ def low_rank(
     """Compute the low-rank change of a training run.
 
     Args:
-        base: the weights that it started from, named as in the trained encoder's state.
-        rank: None: the largest one whose matrices fit into a file of `largest` bytes.
-        what: the trained encoder, for people.
+        base: the initial weights, named as in the trained encoder's state.
+        rank: by default, the largest one whose matrices fit into a file of `largest` bytes.
+        what: the name of the trained encoder, for messages.
 
     Raises:
         HedgerowError: no linear layer has changed.
@@ -90,7 +91,7 @@ def low_rank(
 
 
 def _changes(trained: SentenceTransformer, base: Mapping[str, Tensor]) -> Iterator[_Change]:
-    """Those of the transformer's linear layers that are not zero."""
+    """The changes of the transformer's linear layers that are not zero."""
     import torch
 
     own = {id(value): name for name, value in trained.named_parameters()}
@@ -103,13 +104,14 @@ def _changes(trained: SentenceTransformer, base: Mapping[str, Tensor]) -> Iterat
 
 
 def _factors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """Two matrices whose product is nearest to this one: (rank, input) and (output, rank)."""
+    """Two matrices whose product is the best approximation of this one: (rank, input) and (output,
+    rank)."""
     import torch
 
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
     roots = values[:rank].sqrt()  # split evenly, so that float16 is equally precise for both
     down, up = roots[:, None] * right[:rank], left[:, :rank] * roots
-    missing = rank - len(roots)  # a layer smaller than the rank
+    missing = rank - len(roots)  # a layer may be smaller than the rank
     down = torch.nn.functional.pad(down, (0, 0, 0, missing))
     up = torch.nn.functional.pad(up, (0, missing))
     return down.half().contiguous().cpu(), up.half().contiguous().cpu()
@@ -120,7 +122,7 @@ def _squares(matrix: Tensor) -> float:
 
 
 def _most_that_fit(shapes: Sequence[tuple[str, int, int]], largest: int) -> int:
-    """The rank at which all matrices and the names in front of them fit; at least 1."""
+    """The largest rank at which all matrices and their names fit; at least 1."""
     names = sum(2 * (len(f"{PREFIX}{layer}{DOWN}") + ENTRY) for layer, *_ in shapes)
     of_one = sum(BYTES * (rows + columns) for _, rows, columns in shapes)
     return max(1, (largest - names) // of_one)

@@ -22,9 +22,9 @@ class TrainedRanker(NamedTuple):
     """A finetuned model that is not an encoder.
 
     Attributes:
-        name: by which it can be chosen wherever models rank documents.
-        path: of its folder, relative to the data folder.
-        fingerprint: of its files.
+        name: its name in all choices of models that rank documents.
+        path: the path of its folder, relative to the data folder.
+        fingerprint: the fingerprint of its files.
     """
 
     name: str
@@ -33,7 +33,7 @@ class TrainedRanker(NamedTuple):
 
 
 def trained_rankers(session: Session) -> list[TrainedRanker]:
-    """All of them, the newest first."""
+    """All finetuned rankers, newest first."""
     query = select(Run).where(col(Run.kind) == KIND, col(Run.state) == RunState.DONE)
     runs = session.execute(query.order_by(col(Run.id).desc())).scalars()
     return [

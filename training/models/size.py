@@ -10,17 +10,18 @@ from typing import Any
 from curation.encoders.adapter_folders import base_folder
 
 BUILT_IN_WEIGHT = 6.0 * 384**2
-"""Of the built-in encoder, as `weight_of` gives it."""
+"""The weight of the built-in encoder, as in `weight_of`."""
 
 _LAYERS = ("num_hidden_layers", "n_layers", "num_layers")
 _WIDTH = ("hidden_size", "dim", "d_model")
-"""As BERT, DistilBERT and T5 call them."""
+"""The keys in the configurations of BERT, DistilBERT and T5."""
 
 
 def weight_of(folder: Path) -> float:
-    """Layers times the square of their width, by a model's configuration; 0 where it says none.
+    """The number of layers times the square of their width, from a model's configuration; 0 if
+    unknown.
 
-    The time that a transformer takes for a text is proportional to it, about.
+    The time that a transformer takes for a text is roughly proportional to it.
     """
     folder = base_folder(folder) or folder
     for file in (folder / "config.json", folder / "0_Transformer" / "config.json"):

@@ -22,12 +22,12 @@ def load_base(name: str, architecture: str, *, seed: int) -> Any:
     """A model of sentence-transformers' class for an architecture.
 
     Args:
-        name: as `load_encoder` takes it.
+        name: as in `load_encoder`.
         architecture: one that `require_trainable` allows.
-        seed: of the random weights of a new layer.
+        seed: the seed of the random weights of a new layer.
 
     Raises:
-        HedgerowError: it can't be loaded, or is a cross-encoder that gives several numbers.
+        HedgerowError: it can't be loaded, or is a cross-encoder with several outputs.
     """
     from transformers import set_seed
 
@@ -51,8 +51,8 @@ def _loaded(name: str, architecture: str) -> Any:
 
 
 def _with_new_layer(name: str, architecture: str) -> Any:
-    """An encoder's transformer with the layer that the library adds for another architecture: one
-    output for a cross-encoder, a projection to 128 dimensions for late interaction."""
+    """An encoder's transformer with the library's layer for another architecture: one output for a
+    cross-encoder, a projection to 128 dimensions for late interaction."""
     encoder = load_encoder(name)
     transformer = getattr(encoder[0], "model", None)
     if transformer is None or not hasattr(transformer, "save_pretrained"):

@@ -34,8 +34,9 @@ class EpochFigures(NamedTuple):
 
     Attributes:
         epoch: 0 before the first step.
-        step: training steps done.
-        figures: by their names in `NAMES`; those of the documents for encoders alone.
+        step: the number of training steps.
+        figures: the metrics by their names in `NAMES`; the cosines of documents only exist for
+            encoders.
     """
 
     epoch: int

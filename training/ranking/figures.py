@@ -16,14 +16,14 @@ NEVIR = "nevir"
 """Pairwise accuracy on the held-out pairs, in [0, 1] (Figure 5)."""
 
 LOW, HIGH = f"{NEVIR}:low", f"{NEVIR}:high"
-"""The ends of its 95% interval, in [0, 1]; passages are resampled, not pairs."""
+"""The bounds of its 95% interval, in [0, 1]. Passages are resampled, not pairs."""
 
 DOCUMENTS = "documents"
-"""Mean cosine of the two documents of a held-out pair (Figure 8). The standard deviation is at the
-name with ":sd" behind it, a quantile at the name with its percentage."""
+"""Mean cosine of the two documents of a held-out pair (Figure 8). The standard deviation is stored
+under the name with the suffix ":sd", a quantile under the name with its percentage."""
 
 QUANTILES = (0, 25, 50, 75, 100)
-"""Percentages; those of a box plot."""
+"""Percentages of the quantiles, as in a box plot."""
 
 
 def quantile(percent: int) -> str:
@@ -37,7 +37,7 @@ class RankingFigures:
     def __init__(
         self, held_out: Sequence[DocumentPair], *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Take the pairs to measure on.
+        """Take the pairs to evaluate on.
 
         Args:
             check: called several times meanwhile; may raise to stop.
@@ -45,10 +45,10 @@ class RankingFigures:
         self._nevir, self._check = NevIR(held_out), check
 
     def of(self, scorer: Scorer) -> dict[str, float]:
-        """The figures by their names; those of the documents for encoders alone.
+        """The metrics by their names. The cosines of documents only exist for encoders.
 
         Args:
-            scorer: a fresh one: it may remember embeddings of texts.
+            scorer: a new scorer, because an old one may have cached embeddings.
 
         Raises:
             HedgerowError: the model gives no usable numbers.

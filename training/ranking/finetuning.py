@@ -52,8 +52,8 @@ class _Task(NamedTuple):
     """The model and the data of a run.
 
     Attributes:
-        place: of the base model, as `load_encoder` takes it.
-        base_hash: fingerprint of its files.
+        place: the base model, as in `load_encoder`.
+        base_hash: the fingerprint of its files.
         parts: the sampled training pairs and the evaluation pairs.
     """
 
@@ -75,19 +75,19 @@ class _Task(NamedTuple):
 def work(context: RunContext) -> dict[str, Any]:
     """Finetune a model on pairs of passages (run kind ``finetune-ranker``).
 
-    Parameters of the run: those of `RankingRequest`. A run that is carried out again goes on after
-    its last whole epoch.
+    Parameters of the run: those of `RankingRequest`. A second attempt continues after the last
+    complete epoch.
 
     Returns:
         ``run``, ``model`` (its folder), ``name``, ``architecture``, ``fingerprint``, ``base``,
-        ``loss``, ``steps``, ``seconds``; ``pace``: characters a second (`time_needed`), unless it
-        was carried out again; ``data`` and ``validation``: what was trained on and
-        measured on; ``epochs``: the figures of each; ``before``, ``after``: those of the first and
-        the last; of an encoder ``encoder_id``.
+        ``loss``, ``steps``, ``seconds``; ``pace``: characters per second (`time_needed`), unless
+        the run was resumed; ``data`` and ``validation``: the training and the evaluation data;
+        ``epochs``: the metrics of each epoch; ``before``, ``after``: the first and the last of
+        these; for an encoder also ``encoder_id``.
 
     Raises:
-        HedgerowError: a file or the base model is gone, the training diverged, no memory or no
-            disk space left.
+        HedgerowError: a file or the base model is gone, training diverged, or memory or disk space
+            ran out.
     """
     share_the_processor()
 
@@ -101,7 +101,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 def _work(context: RunContext) -> dict[str, Any]:
     started = time.monotonic()
-    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)  # of an earlier attempt
+    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)  # from an earlier attempt
     context.update(0, 0, "Reading the pairs.")
     task = _task(context)
     context.update(0, 0, "Loading the model.")
@@ -116,7 +116,7 @@ def _work(context: RunContext) -> dict[str, Any]:
         ) from error
     finally:
         remove_partial(context.folder)
-    context.beat()  # what was measured last is stored now
+    context.beat()  # store the last metrics now
     with reading(context.engine) as session:
         epochs = epochs_of(session, context.run)
     result = _result(context, task, epochs) | trained
@@ -149,7 +149,8 @@ def _task(context: RunContext) -> _Task:
 
 
 def _train(context: RunContext, task: _Task) -> dict[str, Any]:
-    """Train and save the model: the steps done, the library's name of the loss, and the pace."""
+    """Train and save the model. Returns the number of steps, the library's name of the loss, and
+    the pace."""
     from training.finetune.progress import RunProgress
     from training.ranking.trainers import TRAINERS, Fit
 
@@ -169,7 +170,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
     context.check()
     save_model(model, context.folder)
     facts: dict[str, Any] = {"steps": steps, "loss": type(trainer).loss_class.__name__}
-    if context.run.attempt > 1:  # it may have gone on from a checkpoint
+    if context.run.attempt > 1:  # it may have resumed from a checkpoint
         return facts
     read = characters_read(task.parts, task.request, task.architecture)
     return facts | {"pace": round(read / max(seconds, 0.001), 1)}

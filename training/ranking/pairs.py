@@ -1,7 +1,7 @@
 """NevIR's pairs as training data: stored with the project, split by passage, separate from tests.
 
-A file is stored in the data folder under the hash of its content. It has a different folder than
-tests, which are in `training.benchmarks.data.sources.FOLDER`.
+A file is stored in the data folder under the hash of its content, separate from tests, which are in
+`training.benchmarks.data.sources.FOLDER`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PairsFile(NamedTuple):
 
     Attributes:
         file: relative to the data folder.
-        name: what it was called.
+        name: its original name.
         hash: SHA-256 of its content, 64 hex digits.
     """
 
@@ -74,16 +74,16 @@ def keep_pairs(data_folder: Path, name: str, content: bytes) -> KeptData:
     """Store an uploaded file of pairs; the same content is stored once.
 
     Raises:
-        HedgerowError: it is no file of NevIR's, or can't be stored.
+        HedgerowError: the file has another format than NevIR's, or can't be stored.
     """
     return keep_data(data_folder, NevIR.id, {name: content}, folder=FOLDER)
 
 
 def keep_pairs_of(data_folder: Path, source: str) -> KeptData:
-    """Store a file of this machine or of the model hub, which is named ``hf:owner/name/file``.
+    """Store a file of this machine or of the model hub (named ``hf:owner/name/file``).
 
     Raises:
-        HedgerowError: as `keep_pairs`, or it can't be read or downloaded.
+        HedgerowError: as in `keep_pairs`, or the file can't be read or downloaded.
     """
     path = local(source)
     if not source.startswith(HUB):
@@ -93,19 +93,19 @@ def keep_pairs_of(data_folder: Path, source: str) -> KeptData:
 
 
 def kept_pairs(data_folder: Path) -> list[KeptData]:
-    """The stored files of pairs; the latest name comes first."""
+    """The stored files of pairs, the latest name first."""
     return kept_data(data_folder, NevIR.id, folder=FOLDER)
 
 
 def read_pairs(data_folder: Path, file: str, *, name: str = "") -> PairsFile:
-    """A kept file.
+    """A stored file.
 
     Args:
         file: relative to the data folder.
-        name: what people call it; '' for its own name.
+        name: its name for people; '' means its own name.
 
     Raises:
-        HedgerowError: it is not there, or damaged.
+        HedgerowError: it is missing or damaged.
     """
     path = data_folder / file
     if not path.resolve().is_relative_to((data_folder / FOLDER).resolve()) or not path.is_file():
@@ -151,10 +151,10 @@ def divided(pairs: Sequence[DocumentPair], *, name: str) -> Parts:
     All models that are trained on the same file are therefore evaluated on the same pairs.
 
     Args:
-        name: of the file, for messages.
+        name: the name of the file, for messages.
 
     Raises:
-        HedgerowError: they are all of one passage.
+        HedgerowError: all pairs have the same passage.
     """
     groups = sorted(passages(pairs), key=_place)
     if len(groups) < FEWEST_PASSAGES:
@@ -189,7 +189,8 @@ def require_disjoint(train: PairsFile, other: Sequence[DocumentPair], *, other_n
     """Refuse training data that shares a passage with evaluation data.
 
     Args:
-        other_name: what the latter are, such as "'test.jsonl', which …"; the message ends so.
+        other_name: a description of the evaluation data for the end of the message, such as
+            "'test.jsonl', which …".
 
     Raises:
         HedgerowError: they do.
@@ -224,16 +225,16 @@ def require_untested(data_folder: Path, train: PairsFile) -> None:
 
 
 def keep_untested(data_folder: Path, file: str, *, name: str = "") -> KeptData:
-    """Store the pairs of a file whose passages are in no NevIR test of the project.
+    """Store the pairs of a file whose passages do not occur in any NevIR test of the project.
 
     Args:
-        file, name: as `read_pairs` takes them.
+        file, name: as in `read_pairs`.
 
     Returns:
-        The new file, or the same one where nothing had to be left out.
+        The new file, or the same one if nothing had to be left out.
 
     Raises:
-        HedgerowError: nothing is left, or as `read_pairs`.
+        HedgerowError: nothing is left, or as in `read_pairs`.
     """
     whole = read_pairs(data_folder, file, name=name)
     tested = [pair for _, test in _tests(data_folder) for pair in test]
@@ -263,10 +264,10 @@ def parts_of(train: PairsFile, held_out: PairsFile | None) -> Parts:
     """The training and the evaluation pairs.
 
     Args:
-        held_out: a file to measure on; None to hold out a part of the other.
+        held_out: a file to evaluate on; None to hold out a part of the other file.
 
     Raises:
-        HedgerowError: as `divided`, or the two share a passage.
+        HedgerowError: as in `divided`, or the two files share a passage.
     """
     if held_out is None:
         return divided(train.pairs, name=train.name)

@@ -41,15 +41,16 @@ class RankingRequest(BaseModel):
     """Everything that determines a finetuning run.
 
     Attributes:
-        base: the model to start from, as `clean_name` takes it.
-        architecture: one of `ARCHITECTURES`; '' for the base's own. A cross-encoder or a
-            late-interaction model can be made of an encoder: its new layer has random weights.
-        data, validation: kept files of pairs, relative to the data folder; without the latter, a
-            fifth of the former is held out.
-        data_name, validation_name: what people call the files.
-        epochs: passes over the pairs; the paper takes 20.
-        batch_size: triples a step; of a cross-encoder, a query with a document each.
-        max_length: tokens of a text, of a cross-encoder those of both texts together, in training.
+        base: the model to start from, as in `clean_name`.
+        architecture: one of `ARCHITECTURES`; '' means that of the base model. An encoder can become
+            a cross-encoder or a late-interaction model by adding a layer with random weights.
+        data, validation: stored files of pairs, relative to the data folder. Without a validation
+            file, a fifth of the data is held out.
+        data_name, validation_name: the names of the files for people.
+        epochs: the number of passes over the pairs; 20 in the paper.
+        batch_size: triples per step; for a cross-encoder, pairs of a query and a document.
+        max_length: maximum number of tokens of a text in training; for a cross-encoder, of both
+            texts together.
         max_pairs: the size of a random sample of training pairs; None for all pairs.
     """
 
@@ -82,9 +83,9 @@ def request_finetuning(
     """Store a run that finetunes a model on NevIR's pairs.
 
     Raises:
-        HedgerowError: no such file, pairs of a passage that a test has, too few passages, no such
-            model, a model that can't be given the architecture, or just this run is in progress.
-            Roll the session back then.
+        HedgerowError: a file or model does not exist, the data shares a passage with a test or has
+            too few passages, the model can't have the architecture, or the same run is in progress.
+            Roll the session back in this case.
     """
     request = request.model_copy(update={"base": clean_name(session, request.base)})
     if folder := folder_of(session, settings, request.base):
@@ -112,10 +113,10 @@ def request_finetuning(
 
 
 def files_of(data_folder: Path, request: RankingRequest) -> tuple[PairsFile, PairsFile | None]:
-    """The file to train on, and the one to measure on if there is one.
+    """The file for training, and the file for evaluation if there is one.
 
     Raises:
-        HedgerowError: one is not there, or damaged.
+        HedgerowError: a file is missing or damaged.
     """
     train = read_pairs(data_folder, request.data, name=request.data_name)
     if not request.validation:
@@ -127,7 +128,7 @@ def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
     """The training pairs of a request, at most `max_pairs`, and its evaluation pairs.
 
     Raises:
-        HedgerowError: as `files_of` and `parts_of`.
+        HedgerowError: as in `files_of` and `parts_of`.
     """
     parts = parts_of(*files_of(data_folder, request))
     return parts._replace(train=sampled(parts.train, request))
@@ -154,11 +155,11 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
     """The architecture for finetuning a base model.
 
     Args:
-        architecture: the one that is asked for; '' for the model's own.
-        name: of the model, for people.
+        architecture: the requested architecture; '' means the model's own.
+        name: the model's name for people.
 
     Raises:
-        HedgerowError: the model can't be given it.
+        HedgerowError: the model can't have this architecture.
     """
     found = architecture_of(folder)
     wanted = architecture or found
@@ -173,7 +174,7 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
 
 
 def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
-    """The newest first."""
+    """The finetuning runs on NevIR's pairs, newest first."""
     return list_runs(session, kind=KIND, limit=limit)
 
 

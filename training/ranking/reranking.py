@@ -18,7 +18,7 @@ from training.evaluation import retrieval
 from training.evaluation.retrieval import RetrievalItem
 
 RERANKING = "reranking"
-"""The figure's name: mean reciprocal rank of a question's own passage, in [0, 1]."""
+"""The metric's name: mean reciprocal rank of a question's own passage, in [0, 1]."""
 
 CANDIDATES = 10
 
@@ -32,12 +32,13 @@ WHAT_IT_IS = (
 
 @cache
 def reranking_questions() -> tuple[Question, ...]:
-    """The bundled questions; the first candidate of each is the passage that answers it."""
+    """The bundled questions. The first candidate of each is the passage that answers it."""
     return tuple(with_candidates(retrieval.retrieval_items()))
 
 
 def with_candidates(items: Sequence[RetrievalItem]) -> list[Question]:
-    """Each question with its passage, its near misses, and the other items' nearest passages."""
+    """Each question with its passage, its near misses, and the most similar passages of other
+    items."""
     passages = [text for item in items for text in (item.passage, *item.near_misses)]
     nearness = _word_cosines([item.question for item in items], passages)
     found = []
@@ -60,5 +61,6 @@ def _word_cosines(questions: Sequence[str], passages: Sequence[str]) -> np.ndarr
 
 
 def reciprocal_rank(scores: Sequence[np.ndarray]) -> float:
-    """The mean of 1 / the rank of the first candidate, which is below all that score the same."""
+    """The mean of 1 / rank of the first candidate, which ranks below all others with the same
+    score."""
     return float(np.mean([1 / int((row >= row[0]).sum()) for row in scores]))

@@ -41,7 +41,7 @@ def characters_read(parts: Parts, request: RankingRequest, architecture: str) ->
 
     Args:
         parts: the sampled training pairs and the evaluation pairs.
-        architecture: of the model that is trained.
+        architecture: the architecture of the trained model.
     """
     crosses = architecture == Cross.architecture
     longest = request.max_length
@@ -62,8 +62,8 @@ def _read(
 
 
 def _candidates() -> float:
-    """Characters of all questions with each of their candidates, which are taken to be as long as
-    passages are on average: to find them takes a second."""
+    """Characters of all questions with each of their candidates. Candidates are assumed to have the
+    mean length of passages, because finding them takes a second."""
     items = retrieval_items()
     questions = sum(len(item.question) + MARKS for item in items)
     texts = sum(1 + len(item.near_misses) for item in items)
@@ -77,7 +77,7 @@ def estimate(
     """The estimated time, and the run that it is based on, if any.
 
     Args:
-        parts: as `characters_read` takes them.
+        parts: as in `characters_read`.
     """
     architecture = request.architecture or _own_architecture(session, settings, request.base)
     wanted = characters_read(parts, request, architecture)

@@ -55,9 +55,10 @@ class Fit(NamedTuple):
     """The data and settings of a trainer.
 
     Attributes:
-        measure: gives the figures of the model, which is in evaluation mode and reads whole texts.
-        folder: of the checkpoints.
-        identity: a hash of all that determines the training.
+        measure: returns the metrics of the model, which is in evaluation mode and reads whole
+            texts.
+        folder: the folder of the checkpoints.
+        identity: a hash of everything that determines the training.
     """
 
     pairs: Sequence[DocumentPair]
@@ -132,7 +133,7 @@ class PairTrainer(BaseTrainer):
 
         Raises:
             HedgerowError: a loss that is not finite, or no room for a checkpoint.
-            RunCancelled: out of ``progress.check``.
+            RunCancelled: raised by ``progress.check``.
         """
         step = checkpoints.newest(self.fit.folder, of=self.fit.identity)
         checkpoints.remove(self.fit.folder, but=step)
@@ -175,13 +176,14 @@ class PairTrainer(BaseTrainer):
         super().log(logs, *given)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Write the weights; what else a checkpoint holds is the trainer's own."""
+        """Write the weights. The trainer writes the other parts of a checkpoint."""
         path = Path(output_dir or self.args.output_dir)
         path.mkdir(parents=True, exist_ok=True)
         checkpoints.save_weights(self.model, path / _WEIGHTS)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """The trainer's own would count when it is half written, too."""
+        """Write the checkpoint completely or not at all. The library would accept a half-written
+        one."""
         step, position = self.state.global_step, TrainingPosition()
         with checkpoints.whole(self.fit.folder, step, position=position, of=self.fit.identity):
             super()._save_checkpoint(model, trial)
@@ -191,15 +193,15 @@ class PairTrainer(BaseTrainer):
 
 
 class _Triples(PairTrainer):
-    """Two triples a pair: a query, the document that answers it, and the other one."""
+    """Two triples per pair: a query, the document that answers it, and the other document."""
 
     sampler = BatchSamplers.NO_DUPLICATES
-    """The positive of one query of a pair is the negative of the other: with both in a batch, each
-    document would be a negative of its own query."""
+    """Keeps equal texts out of a batch. The positive of one query is the negative of the other, so
+    with both in a batch, each document would be a negative for its own query."""
 
     @staticmethod
     def rows(pairs: Sequence[DocumentPair]) -> dict[str, list[Any]]:
-        """Query, positive, negative."""
+        """The columns query, positive and negative."""
         return {
             "query": [query for pair in pairs for query in pair.queries],
             "positive": [document for pair in pairs for document in pair.documents],
@@ -208,7 +210,7 @@ class _Triples(PairTrainer):
 
     @staticmethod
     def prompts(model: Any) -> dict[str, str] | None:
-        """The model's own for queries and documents, with which it is measured, too."""
+        """The model's own prompts for queries and documents, which are also used for evaluation."""
         default = model.prompts.get(model.default_prompt_name) or ""
         query, document = (default or prompt for prompt in retrieval_prompts(model))
         if not query and not document:
@@ -217,26 +219,26 @@ class _Triples(PairTrainer):
 
 
 class BiEncoderTrainer(_Triples, SentenceTransformerTrainer):
-    """By the ranking loss over a batch, cosines times 20."""
+    """Uses the ranking loss within a batch, with cosines times 20."""
 
     loss_class = MultipleNegativesRankingLoss
 
 
 class LateInteractionTrainer(_Triples, MultiVectorEncoderTrainer):
-    """By the same loss over MaxSim."""
+    """Uses the same loss with MaxSim."""
 
     loss_class = MultiVectorMultipleNegativesRankingLoss
 
 
 class CrossEncoderPairTrainer(PairTrainer, CrossEncoderTrainer):
-    """By binary cross-entropy: each query with each document, right or wrong."""
+    """Uses binary cross-entropy for each query with each document, right or wrong."""
 
     loss_class = BinaryCrossEntropyLoss
     sampler = BatchSamplers.BATCH_SAMPLER
 
     @staticmethod
     def rows(pairs: Sequence[DocumentPair]) -> dict[str, list[Any]]:
-        """Query, document, label; four a pair."""
+        """The columns query, document and label, with four rows per pair."""
         every = [
             (query, document, float(own == other))
             for pair in pairs
@@ -252,4 +254,4 @@ TRAINERS: dict[str, type[PairTrainer]] = {
     Cross.architecture: CrossEncoderPairTrainer,
     LateInteraction.architecture: LateInteractionTrainer,
 }
-"""By architecture."""
+"""The trainer for each architecture."""

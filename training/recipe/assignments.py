@@ -9,7 +9,7 @@ from training.recipe.refusals import shown
 
 
 def changes_in(assignments: Sequence[str]) -> dict[str, str | None]:
-    """The values by their keys, the last of each; 'none' is no limit, or nothing.
+    """The values by key. The last value of a key counts; 'none' means no limit, or no value.
 
     Raises:
         HedgerowError: an assignment without '='.

@@ -1,7 +1,7 @@
 """The files of a recipe: hashed when a run is requested, and checked when it starts.
 
-A user's recipe may have relative paths. A stored recipe has full paths, unless it is an old one,
-whose paths are relative to the working directory.
+A user's recipe may have relative paths. A stored recipe has full paths, except that old ones have
+paths relative to the working directory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def with_full_paths(recipe: Recipe) -> Recipe:
     """The recipe with full paths. Relative paths refer to the current directory.
 
     Raises:
-        HedgerowError: a path names a user's folder that is not there.
+        HedgerowError: a path begins with a user's folder that does not exist.
     """
     paths = {field: str(path) for field, path in _paths(recipe, Path.cwd()).items()}
     base = expanded(recipe.base_encoder)
@@ -42,7 +42,7 @@ def input_hashes(recipe: Recipe, *, home: Path) -> dict[str, str]:
     """SHA-256 (64 hex digits) of each file's content, by the field that names it.
 
     Raises:
-        HedgerowError: a file cannot be read as what it shall be.
+        HedgerowError: a file cannot be read in its expected format.
     """
     paths = _paths(recipe, home)
     for field, path in paths.items():
@@ -54,10 +54,11 @@ def located(recipe: Recipe, *, home: Path, expected: Mapping[str, str]) -> Recip
     """The recipe with full paths to its files.
 
     Args:
-        expected: hashes of what was asked for; a file without one may be any.
+        expected: the hashes of the files at the time of the request; a file without a hash is not
+            checked.
 
     Raises:
-        HedgerowError: a file has gone, or has changed since the training was asked for.
+        HedgerowError: a file is missing, or has changed since the request.
     """
     paths = _paths(recipe, home)
     for field, path in paths.items():

@@ -10,7 +10,7 @@ from training.recipe.schema import Recipe
 
 
 def recipe_of(run: Run) -> Recipe:
-    """The recipe of a training, to repeat it or to build on it.
+    """The recipe of a training run, to repeat it or to build on it.
 
     Raises:
         HedgerowError: another version of Hedgerow wrote it.

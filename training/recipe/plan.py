@@ -32,13 +32,14 @@ KIND = "train"
 
 
 class Amount(NamedTuple):
-    """What the train split has of a source.
+    """The train split's data from one source.
 
     Attributes:
-        triples: as many as are trained on unless the recipe limits them.
-        anchors: with at least one triple.
-        texts: those anchors and their variants.
-        letters: of such a text, on average; an anchor is taken to be as long as its variants.
+        triples: the number of triples for training, unless the recipe limits it.
+        anchors: the number of anchors with at least one triple.
+        texts: the number of these anchors and their variants.
+        letters: the mean length of these texts in characters, if an anchor is as long as its
+            variants.
     """
 
     triples: int
@@ -51,10 +52,10 @@ class TrainingPlan(NamedTuple):
     """The data of a training run.
 
     Attributes:
-        release: its number; None where the training would make the first one.
-        variants: accepted variants, in all splits.
-        amounts: of the train split, by the names of its sources; one without a triple is missing.
-        selection: what the release takes of what is accepted.
+        release: its number; None if training would create the first one.
+        variants: the number of accepted variants in all splits.
+        amounts: the data of the train split by source name, without sources that have no triple.
+        selection: which accepted variants the release contains.
     """
 
     release: int | None
@@ -64,17 +65,17 @@ class TrainingPlan(NamedTuple):
 
     @property
     def triples(self) -> int:
-        """Of the train split."""
+        """The number of triples in the train split."""
         return sum(amount.triples for amount in self.amounts.values())
 
     @property
     def anchors(self) -> int:
-        """Of the train split, with at least one triple."""
+        """The number of anchors in the train split with at least one triple."""
         return sum(amount.anchors for amount in self.amounts.values())
 
     @property
     def texts(self) -> int:
-        """Those anchors and their variants, about."""
+        """The approximate number of these anchors and their variants."""
         return round(sum(amount.texts for amount in self.amounts.values()))
 
     def families(self, recipe: Recipe) -> int:
@@ -91,7 +92,7 @@ class TrainingPlan(NamedTuple):
 
     @property
     def letters(self) -> float:
-        """Of a text of the train split, on average."""
+        """The mean length of a text in the train split, in characters."""
         of_all = sum(amount.texts * amount.letters for amount in self.amounts.values())
         return of_all / max(1.0, sum(amount.texts for amount in self.amounts.values()))
 
@@ -113,7 +114,7 @@ class TrainingPlan(NamedTuple):
 
 
 def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
-    """The plan of a training run on this release; without a number, on the newest one.
+    """The plan of a training run on this release, or without a number, on the newest one.
 
     Raises:
         HedgerowError: there is no such release.
@@ -130,8 +131,8 @@ def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
 
 
 def trained_on_now(session: Session, query: Select[*Columns]) -> Select[*Columns]:
-    """The query over `Variant`, narrowed to the train split of a release made now; with the anchor
-    and the type of each."""
+    """The query over `Variant`, narrowed to the train split of a release created now, with the
+    anchor and the type of each variant."""
     return (
         query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)
@@ -154,8 +155,8 @@ def _sides(polarity: Mapped[Polarity]) -> tuple[Label[int], Label[int]]:
 
 
 def _accepted_families(session: Session) -> Subquery:
-    """Positives, negatives, all variants with their letters, and the source's id of each anchor in
-    the train split of a release made now."""
+    """Positives, negatives, all variants with their letters, and the source's id, for each anchor
+    in the train split of a release created now."""
     columns = (
         *_sides(col(TypeRow.polarity)),
         func.count().label("variants"),
@@ -167,7 +168,7 @@ def _accepted_families(session: Session) -> Subquery:
 
 
 def _released_families(release_id: int) -> Subquery:
-    """The same of each anchor in the train split of a release, with the source's name."""
+    """The same for each anchor in the train split of a release, with the source's name."""
     columns = (
         *_sides(col(ReleaseItem.polarity)),
         func.count().label("variants"),
@@ -181,7 +182,7 @@ def _released_families(release_id: int) -> Subquery:
 
 
 def _amounts(session: Session, families: Subquery) -> dict[Any, Amount]:
-    """What there is of each source, by what the families have of it: its id or name."""
+    """The data of each source, by the source's id or name as in `families`."""
     product = families.c.positive * families.c.negative
     query = (
         select(

@@ -90,7 +90,7 @@ all-mpnet-base-v2, was trained with.
 """
 
 STANDARD_FAMILIES = 3_000
-"""Fewest families of a train split for *standard*: three times the starter corpus."""
+"""Minimum number of families in a train split for *standard*: three times the starter corpus."""
 
 
 def fitting(plan: TrainingPlan) -> Preset:
@@ -131,7 +131,8 @@ def changes(values: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
 def nearest(recipes: Sequence[Mapping[str, Any]]) -> Preset:
     """The preset that differs from these recipes in the fewest keys.
 
-    Of presets that are equally near, *standard*, whose values are the defaults, comes first.
+    If several presets are equally similar, *standard* comes first, because its values are the
+    defaults.
     """
 
     def distance(preset: Preset) -> tuple[int, bool]:
@@ -141,6 +142,6 @@ def nearest(recipes: Sequence[Mapping[str, Any]]) -> Preset:
 
 
 def reason(plan: TrainingPlan) -> str:
-    """Why a preset fits: 'release 3 has 1,016 families'."""
+    """The reason why a preset fits: 'release 3 has 1,016 families'."""
     whose = "the first release has" if plan.release is None else f"release {plan.release} has"
     return f"{whose} {plan.anchors:,} {'family' if plan.anchors == 1 else 'families'}"

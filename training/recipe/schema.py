@@ -1,5 +1,4 @@
-"""Recipes: everything that determines a training run except release and seed, as a validated,
-versioned value."""
+"""Recipes: validated, versioned settings that determine a training run, except release and seed."""
 
 from __future__ import annotations
 
@@ -199,14 +198,14 @@ class Recipe(BaseModel):
     @field_validator("sources", "types")
     @classmethod
     def _without_whole_ones(cls, value: dict[str, float]) -> dict[str, float]:
-        if any("\0" in name for name in value):  # PostgreSQL stores none
+        if any("\0" in name for name in value):  # PostgreSQL can't store it
             raise ValueError("expected names without a null character")
         return {name: value[name] + 0.0 for name in sorted(value) if value[name] != 1}
 
     @field_validator("*")
     @classmethod
     def _one_zero(cls, value: Any) -> Any:
-        return value + 0.0 if isinstance(value, float) else value  # -0.0 would be hashed otherwise
+        return value + 0.0 if isinstance(value, float) else value  # -0.0 would have another hash
 
     @model_validator(mode="after")
     def _a_batch_can_be_filled(self) -> Recipe:
@@ -280,7 +279,7 @@ class Recipe(BaseModel):
     def steps(self, rows: int) -> int:
         """Steps of each training run if an epoch has this many `rows`.
 
-        A batch is always full: what remains of an epoch's rows is left out.
+        A batch is always full. The remaining rows of an epoch are left out.
         """
         steps = max(1, math.ceil(self.epochs * (rows // self.batch_size)))
         return steps if self.max_steps is None else min(steps, self.max_steps)
@@ -294,11 +293,11 @@ class Recipe(BaseModel):
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
     def with_overrides(self, assignments: Sequence[str]) -> Recipe:
-        """A copy with `key=value` texts applied in order, as from `--set`; 'none' is no limit, or
+        """A copy with `key=value` texts applied in order, as from `--set`. 'none' means no limit or
         no weights.
 
         Raises:
-            HedgerowError: an assignment without '=', an unknown key or a wrong value.
+            HedgerowError: an assignment has no '=', an unknown key or a wrong value.
         """
         return Recipe.model_validate({**self.model_dump(), **changes_in(assignments)})
 

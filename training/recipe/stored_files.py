@@ -18,14 +18,15 @@ def keep_file(
     """Store a file for a recipe. Identical files are stored once.
 
     Args:
-        data_folder: of the project.
-        read: reads it as a training will, so that a wrong file is refused at once.
+        data_folder: the project's data folder.
+        read: reads the file as training will, so that a wrong file is refused immediately.
 
     Returns:
-        Its path, which a recipe on this machine can name.
+        Its path, for a recipe on this machine.
 
     Raises:
-        HedgerowError: it can't be read as what it shall be, or can't be stored; nothing is left.
+        HedgerowError: the file can't be read in the expected format, or can't be stored; nothing is
+            left behind.
     """
     folder = make_folder(data_folder / FOLDER)
     path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"

@@ -25,7 +25,7 @@ def require_enough(
     seed: int,
     providers: Collection[str] = (),
 ) -> None:
-    """Refuse a recipe that leaves fewer anchors than a batch needs, or none.
+    """Refuse a recipe that leaves too few anchors for a batch, or none.
 
     Args:
         whole: what a training on this release would work on without a recipe's limits.

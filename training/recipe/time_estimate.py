@@ -40,22 +40,23 @@ from training.retention import distillation
 from training.runs.figures import SAMPLE, Part
 
 CHARACTERS_PER_SECOND = 20_000.0
-"""Forwards and backwards through the built-in encoder on two free CPU cores with instructions for
-bfloat16. Measured were 10,300 a second of processor time, with texts of 66 to 101 characters."""
+"""Characters per second, forward and backward, of the built-in encoder on two free CPU cores with
+instructions for bfloat16. Measurements gave 10,300 per second of processor time, with texts of 66
+to 101 characters."""
 
 _FORWARD_ONLY, _FORWARD_ONLY_BF16 = 2.1, 1.3
-"""How many times as fast a text is measured as trained on. With bfloat16, in which only trainings
-compute, the built-in encoder took 1.5 times as long for both ways on one machine and 1.15 times on
+"""The ratio of the paces of measuring and training. bfloat16 is only used in training; with it,
+the built-in encoder took 1.5 times as long for both passes on one machine, and 1.15 times on
 another."""
 
 TELLING_STEPS = 20
-"""A shorter training run is mostly loading; its pace is not representative."""
+"""A shorter run is mostly loading; its pace is not representative."""
 
 PREPARING = 10.0
 """Seconds before the first text: loading libraries and an encoder."""
 
 OVERHEAD = 20.0
-"""Further seconds of a training in which none is read: loading encoders again, comparing texts,
+"""Further seconds of a training run without reading texts: loading encoders again, comparing texts,
 saving."""
 
 _SETS_THE_PACE = ("lora_rank", "dropout")
@@ -83,7 +84,7 @@ def forward_only() -> float:
 def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstimate:
     """The estimate for a training run on this machine.
 
-    The pace of another encoder counts by how heavy both are (`training.models.size`).
+    The pace of another encoder is converted by the ratio of both weights (`training.models.size`).
     """
     steps = recipe.total_steps(plan.rows(recipe))
     held = _retention(plan, recipe, steps=steps)
@@ -113,21 +114,21 @@ def _retention(plan: TrainingPlan, recipe: Recipe, *, steps: int) -> distillatio
 
 
 def _evaluations(plan: TrainingPlan, recipe: Recipe) -> float:
-    """Characters of all evaluations: of the held-out part before, within and after the steps, and
-    of retrieval before and after."""
+    """Characters of all evaluations: on the held-out part before, during and after training, and
+    for retrieval before and after."""
     train_share = 1 - TEST_SHARE - VALIDATION_SHARE
     families = min(MOST_FAMILIES, plan.anchors * VALIDATION_SHARE / train_share)
     of_family = plan.texts / max(1, plan.anchors) * reading_pace.length(plan.letters)
     read = families * of_family
     if recipe.sts_file:
         with suppress(HedgerowError, OSError):
-            read += os.path.getsize(expanded(recipe.sts_file))  # its sentences are most of the work
+            read += os.path.getsize(expanded(recipe.sts_file))  # most of the work
     within = min(MOST_EVALUATIONS, math.ceil(recipe.trainings * recipe.epochs))
     return (within + 2) * read + 2 * retrieval_characters()
 
 
 def _measured_afterwards(session: Session, plan: TrainingPlan, recipe: Recipe) -> float:
-    """Characters of the variants that are measured under both encoders, if not known before."""
+    """Characters of the variants to measure with both encoders, without those measured before."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     base = select(col(Encoder.id)).where(col(Encoder.name) == recipe.base_encoder)
     unknown = count_without_cosine(session, session.execute(base.limit(1)).scalar())
@@ -136,11 +137,11 @@ def _measured_afterwards(session: Session, plan: TrainingPlan, recipe: Recipe) -
 
 
 def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
-    """Characters per second, forward and backward, and the run on this machine that shows it."""
+    """Characters per second, forward and backward, and the run on this machine that shows this."""
     for run in _comparable_trainings(session, recipe):
         paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
         factor = heavier(_base_of(run), than=recipe.base_encoder)
-        if paces and factor:  # each of as many steps
+        if paces and factor:  # each run has this many steps
             return factor * len(paces) / sum(1 / pace for pace in paces), run.id
     for run in of_this_host(list_runs(session, kind=MEASURING)):
         paces = [pace for _, pace in metrics(session, run.id, name=reading_pace.PACE)]

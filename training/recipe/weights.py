@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 _ENTRY = re.compile(r"(?P<name>.+?):(?P<weight>[^,:]*)(?:,|$)", re.DOTALL)
-"""A name may hold colons and commas: it ends where a weight and a comma, or the end, follow."""
+"""A name may contain colons and commas: it ends before a weight and a comma, or at the end."""
 
 
 def weights_in(line: str) -> dict[str, str]:
-    """The weight of each name in a line, as text; {} of an empty line.
+    """The weight of each name in a line, as text; {} for an empty line.
 
     Raises:
-        ValueError: no 'name:weight', separated by commas, or a name twice.
+        ValueError: the line is not a list of 'name:weight' separated by commas, or has a name
+            twice.
     """
     found: dict[str, str] = {}
     place = 0

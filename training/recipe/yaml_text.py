@@ -12,11 +12,12 @@ from db.named_files import read_text
 from training.recipe.schema import Recipe
 
 LARGEST = 64 * 1024
-"""Bytes of a file, or characters; a recipe is some lines, so more is something else."""
+"""Maximum size in bytes or characters. A recipe has a few lines, so a larger file is something
+else."""
 
 
 def read_recipe(path: Path) -> Recipe:
-    """The recipe in a YAML file; keys it leaves out have their defaults.
+    """The recipe in a YAML file. Missing keys have their defaults.
 
     Raises:
         HedgerowError: the file can't be read, or as in `parse_recipe`.
@@ -35,7 +36,7 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
-    """The recipe in a YAML text; keys it leaves out have their defaults.
+    """The recipe in a YAML text. Missing keys have their defaults.
 
     Args:
         name: what messages call it.
@@ -53,7 +54,7 @@ def parse_values(text: str, *, name: str) -> dict[str, Any]:
         name: what messages call it.
 
     Raises:
-        HedgerowError: too long, no YAML, or no keys with values.
+        HedgerowError: the text is too long, is not YAML, or has no keys with values.
     """
     if len(text) > LARGEST:
         raise HedgerowError(f"{_first_up(name)} is too long; expected a few lines of 'key: value'.")
@@ -66,7 +67,7 @@ def parse_values(text: str, *, name: str) -> dict[str, Any]:
             f"{_first_up(name)} has the alias {str(error)[:80]!r}; expected plain values; "
             "replace the alias with its value."
         ) from None
-    # A number or date that Python refuses is a ValueError; brackets may be nested without end.
+    # Python raises ValueError for an impossible number or date. Brackets may be nested without end.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" at line {mark.line + 1}" if mark else ""
@@ -81,18 +82,19 @@ def parse_values(text: str, *, name: str) -> dict[str, Any]:
 
 
 class _Repeated(Exception):
-    """A repeated key."""
+    """Raised for a repeated key."""
 
     def __init__(self, key: yaml.ScalarNode) -> None:
         super().__init__(f"has the key {key.value[:80]!r} twice, on line {key.start_mark.line + 1}")
 
 
 class _Alias(Exception):
-    """An alias for another value; a few nested aliases can expand to millions of values."""
+    """Raised for an alias for another value. A few nested aliases can expand to millions of
+    values."""
 
 
 class _OnceEach(yaml.SafeLoader):
-    """YAML of plain values, without aliases, in which no key is repeated."""
+    """YAML of plain values, without aliases and repeated keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

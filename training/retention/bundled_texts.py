@@ -17,8 +17,8 @@ class BundledText(NamedTuple):
     """A text that comes with Hedgerow.
 
     Attributes:
-        part: the topic or document that it belongs to.
-        kind: what it is there.
+        part: its topic or document.
+        kind: its role there.
     """
 
     part: str

@@ -49,11 +49,11 @@ EDITS = 4
 
 
 class Reading(NamedTuple):
-    """How much there is to read for it, in characters.
+    """The amount of text that distillation reads, in characters.
 
     Attributes:
-        a_step: of the training, on average.
-        before: by the base model, of which embeddings are wanted: of all texts at most.
+        a_step: the mean number per training step.
+        before: the number for the base model's embeddings, of all texts at most.
     """
 
     a_step: float
@@ -61,11 +61,11 @@ class Reading(NamedTuple):
 
 
 def reading(own: int, letters: float, *, steps: int) -> Reading:
-    """What a training of so many steps reads for it, about.
+    """The approximate amount that a run with this many steps reads for distillation.
 
     Args:
-        own: anchors, and lines of the recipe's file.
-        letters: of one of those, on average.
+        own: the number of anchors and of lines in the recipe's file.
+        letters: their mean length in characters.
     """
     of_own = length(letters)
     of_topic = characters_of_topics() / len(topics())
@@ -79,19 +79,19 @@ def reading(own: int, letters: float, *, steps: int) -> Reading:
 
 @cache
 def characters_of_topics() -> int:
-    """All that ship."""
+    """The characters of all bundled topics."""
     return characters(text for topic in topics() for text in topic.texts)
 
 
 @cache
 def characters_of_documents() -> int:
-    """All that ship."""
+    """The characters of all bundled documents."""
     return characters(text for one in documents() for text in (one.passage, *one.queries))
 
 
 @cache
 def _letters_of_a_document() -> tuple[float, ...]:
-    """Of the texts that a step takes of a document, on average."""
+    """The mean lengths of the texts of a document that a step uses."""
     passages = [len(one.passage) for one in documents()]
     queries = [len(text) for one in documents() for text in one.queries]
     of_query = sum(queries) / len(queries)
@@ -121,19 +121,19 @@ class Distillation:
         """Encode the texts that will be sampled with the base model.
 
         Args:
-            base: the model before its training.
-            texts: some; each counts once.
+            base: the model before training.
+            texts: any texts; duplicates count once.
             weight: the weight of this loss, relative to the contrastive loss.
             texts_a_step: the number of texts per step.
             steps: the number of training steps, in which only some of many texts may be sampled.
-            seed: of the draws.
+            seed: the seed of the sampling.
             edits: whether half of the texts of a step are edited copies of the other half.
             topics: texts that are about one thing each, to a different degree.
             topics_a_step: the number of topics per step, each with all its sentences.
             documents: passages with what they should be found by.
             documents_a_step: the number of documents per step.
-            every: steps from one that draws any to the next; the weight is that many times as
-                great.
+            every: the number of steps from one that samples texts to the next; the weight is
+                multiplied by it.
             check: called several times meanwhile; may raise to stop.
         """
         import torch
@@ -172,7 +172,7 @@ class Distillation:
         return list(dict.fromkeys(sampled))
 
     def _edit(self, text: str, number: int) -> str:
-        """An edited copy; the text itself where that came to nothing, or to another text."""
+        """An edited copy, or the text itself if editing failed or gave another text."""
         found = edited(text, self._texts, random.Random(f"{self._seed}:edit:{number}:{text}"))
         taken = found in self._own or found in self._topic
         if taken or self._original.setdefault(found, text) != text:
@@ -220,7 +220,7 @@ class Distillation:
         return self._weight * total
 
     def _of_one_topic(self, texts: Sequence[str]) -> list[tuple[int, int]]:
-        """The places of any two texts that are about the same thing."""
+        """The indices of all pairs of texts on the same topic."""
         places = [place for place, text in enumerate(texts) if text in self._topic]
         return [
             (one, other)
@@ -234,8 +234,8 @@ def _root_mean_square(differences: Tensor) -> Tensor:
 
 
 UPPER_SHARE = 1 / 3
-"""Of the share of finetuned weights, what the upper third of the layers gets: what training changes
-there costs retrieval more than it brings (docs/recipe_search.md)."""
+"""Factor for the share of finetuned weights in the upper third of the layers. What training changes
+there costs more retrieval than it brings (docs/recipe_search.md)."""
 
 
 def interpolate(
@@ -248,11 +248,11 @@ def interpolate(
 ) -> None:
     """Set the weights to a mixture of the base model (0) and the finetuned model (1).
 
-    No further copy is made; `tuned` may be the model's own weights.
+    No copy is made; `tuned` may be the model's own weights.
 
     Args:
-        share: of the finetuned weights; above 1, the line from the base model goes on.
-        upper: what the share is multiplied by in the upper third of the layers.
+        share: the share of the finetuned weights; values above 1 extrapolate.
+        upper: the factor for the share in the upper third of the layers.
     """
     import torch
 
@@ -272,21 +272,21 @@ _LAYER = re.compile(r"[a-z]\.(\d+)\.")
 
 
 def _upper_third(names: Iterable[str]) -> frozenset[str]:
-    """The weights of the last third of an encoder's layers; of one or two layers, there is none."""
+    """The weights of the last third of an encoder's layers; empty for one or two layers."""
     layers = {name: int(found[1]) for name in names if (found := _LAYER.search(name))}
     count = max(layers.values(), default=-1) + 1
     return frozenset(name for name, layer in layers.items() if layer >= count - count // 3)
 
 
 LARGEST_FILE = 50 * 1024 * 1024
-"""Bytes of a file of sentences."""
+"""Maximum size of a file of sentences in bytes."""
 
 SEARCHED_BYTES = 64 * 1024
-"""Bytes by which the length of its lines is judged before a training."""
+"""Number of bytes at the beginning of a file from which the length of its lines is estimated."""
 
 
 def lines_of(path: Path) -> tuple[int, float]:
-    """About how many lines a file of sentences has, and of how many letters, by its beginning.
+    """The approximate number and mean length of a file's lines, estimated from its beginning.
 
     Raises:
         OSError: it can't be read.
@@ -305,7 +305,7 @@ def read_sentences(path: Path) -> list[str]:
     """The distinct lines of a text file that are not empty, in their order.
 
     Raises:
-        HedgerowError: it can't be read, or holds none.
+        HedgerowError: the file can't be read or has no such lines.
     """
     text = read_text(path, kind="a file of sentences", largest=LARGEST_FILE)
     found = list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))

@@ -15,14 +15,14 @@ _FILE = Path(__file__).with_name("documents.jsonl")
 
 
 class Document(NamedTuple):
-    """A passage with what people call it and ask of it.
+    """A passage with texts that should find it.
 
     Attributes:
         title: a headline, page title or heading.
         passage: three to five sentences.
         questions: a short one and a longer one that the passage answers.
-        query: two or three words that somebody would type to find it.
-        need: what somebody whom it would help says, as a statement.
+        query: two or three words to search for it.
+        need: a statement by somebody whom the passage would help.
     """
 
     title: str
@@ -41,9 +41,9 @@ class Document(NamedTuple):
 def documents() -> tuple[Document, ...]:
     """The bundled documents, in the order of the file.
 
-    A large language model wrote them for this project and was shown neither the corpora nor any
-    benchmark: encyclopedia entries, instructions, news, abstracts, forum answers, leaflets,
-    policies, biographies, software documentation, recipes and the like.
+    A large language model wrote them for this project without access to the corpora or any
+    benchmark. They include encyclopedia entries, instructions, news, abstracts, forum answers,
+    leaflets, policies, biographies, software documentation and recipes.
     """
     rows = map(json.loads, _FILE.read_text(encoding="utf-8").splitlines())
     return tuple(

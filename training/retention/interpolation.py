@@ -1,9 +1,10 @@
 """Mixing the weights of a finished training run with those of its base encoder.
 
-Nothing is trained: WiSE-FT (Wortsman et al. 2022) is linear in the weights. If the recipe has mixed
-the weights already, with a share s of the finetuned ones, the saved model is at s on the line from
-the base encoder (0) to the finetuned one (1), and the line is extrapolated beyond it. If the upper
-layers had a smaller share (`UPPER_SHARE`), they have it on the whole line.
+This needs no training, because WiSE-FT (Wortsman et al. 2022) is linear in the weights. If the
+recipe has already mixed the weights with a share s of the finetuned ones, the saved model is at s
+on the line from the base encoder (0) to the finetuned one (1), and the rest of the line is
+extrapolated. If the upper layers had a smaller share (`UPPER_SHARE`), they have it on the whole
+line.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ class Ends(NamedTuple):
     """The locations of the two encoders, and the expected fingerprints of their files.
 
     Attributes:
-        model: what people call the trained one, such as 'run 3'.
-        base: as `load_encoder` takes it; "" as its fingerprint where that is not known.
+        model: the name of the trained encoder for people, such as 'run 3'.
+        base: the base encoder; its fingerprint is "" if unknown.
         trained: the saved model's folder.
-        own_share: of the finetuned weights in the saved model, above 0 to 1.
-        seed: of the training, by which an encoder with missing weights has got them.
+        own_share: the share of the finetuned weights in the saved model, above 0 and at most 1.
+        seed: the seed of the training run, which determined any missing weights of the base
+            encoder.
     """
 
     model: str
@@ -83,9 +85,9 @@ class Mixture:
         """Take over a model.
 
         Args:
-            model: is given the weights.
+            model: receives the weights.
             base: the weights at the share 0.
-            trained: those at `own_share`.
+            trained: the weights at `own_share`.
         """
         self.model = model
         self._base, self._trained, self._own_share = base, trained, own_share
@@ -93,7 +95,7 @@ class Mixture:
     def set_share(self, share: float) -> SentenceTransformer:
         """The model, with this share of finetuned weights, from 0 to 1.
 
-        At 0 and at the share of the saved model, its weights are exactly those that were saved.
+        At 0 and at the share of the saved model, its weights are exactly the saved ones.
         """
         interpolate(self.model, self._base, self._trained, share / self._own_share)
         return self.model
@@ -103,8 +105,8 @@ def load(ends: Ends) -> Mixture:
     """Load both encoders: two sets of weights and one model stay in memory.
 
     Raises:
-        HedgerowError: an encoder cannot be found or loaded, or its files are not those of the
-            training any more.
+        HedgerowError: an encoder cannot be found or loaded, or its files have changed since
+            training.
     """
     base, model = load_both(ends)
     trained = {name: value.clone() for name, value in model.state_dict().items()}
@@ -144,7 +146,7 @@ def alike(
     """The base encoder's weights in the types of the trained one's.
 
     Raises:
-        HedgerowError: they have other names or shapes.
+        HedgerowError: the weights have other names or shapes.
     """
     shapes = ({name: value.shape for name, value in side.items()} for side in (base, trained))
     if next(shapes) != next(shapes):

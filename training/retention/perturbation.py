@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from curation.language.tokens import NEGATOR_WORDS
 
 MOST = 0.3
-"""Of a text's words that are left out or exchanged, as a share; at least one word."""
+"""Maximum share of a text's words that are removed or replaced; at least one word."""
 
 FEWEST_WORDS = 3
-"""Of an edit; a shorter text is given back as it is."""
+"""Minimum number of words of an edited copy. Texts without more words are returned unchanged."""
 
 
 def edited(text: str, others: Sequence[str], chance: random.Random) -> str:
-    """One of: a run of the text's words; some left out; some exchanged; another text's ending.
+    """A random edit: a part of the text, words removed, words replaced, or another text's ending.
 
-    Negators stay where they are, and none comes in: what they change is for the training to say.
+    Negators are neither removed nor added, because training determines their effect.
 
     Args:
-        others: texts whose words may come in; at least one.
+        others: texts whose words may be used; at least one.
     """
     words = text.split()
     if len(words) <= FEWEST_WORDS:
@@ -62,7 +62,7 @@ def _exchanged(words: list[str], other: list[str], chance: random.Random) -> lis
 
 
 def _some(words: list[str], chance: random.Random) -> set[int]:
-    """The places of a few words that are no negators, or of many."""
+    """The indices of some words that are not negators."""
     places = [place for place, word in enumerate(words) if not _negates(word)]
     most = max(1, round(MOST * len(words)))
     return set(chance.sample(places, min(chance.randint(1, most), len(places))))

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 QUERIES_OF_A_DOCUMENT = 2
-"""Of its title, questions, need and query, those that a step takes with its passage."""
+"""Number of queries per passage and step, out of its title, questions, need and query."""
 
 SCALE = 20.0
-"""What cosines are multiplied by before the softmax over passages, as in the training of
-sentence-transformers' own encoders."""
+"""Factor for cosines before the softmax over passages, as in the training of sentence-transformers'
+own encoders."""
 
 SOFT_TARGETS = 0.15
-"""Weight of the soft targets, where that of the cosines is 1. Both say the same; the soft targets
-care most about the passages that come first."""
+"""Weight of the soft targets relative to the cosines. Both measure the same change; the soft
+targets emphasise the passages that rank first."""
 
 
 class Rankings:
@@ -37,11 +37,11 @@ class Rankings:
 
     @property
     def texts(self) -> set[str]:
-        """All texts that a draw can bring."""
+        """All texts that can be sampled."""
         return self._queries | self._passages
 
     def draw(self, count: int, chance: random.Random) -> list[str]:
-        """The passages of so many documents, each with some of its queries."""
+        """The passages of this many documents, each with some of its queries."""
         chosen = chance.sample(self._documents, min(count, len(self._documents)))
         return [
             text
@@ -59,11 +59,12 @@ class Rankings:
         divergence of each query's distribution over the passages from the base encoder's.
 
         Args:
-            new, old: (texts, dimensions), of length 1: by the model and by the base encoder.
-            texts: other texts among them are left out.
+            new, old: the embeddings by the model and by the base encoder, shape (texts,
+                dimensions), of length 1.
+            texts: the texts of these rows; texts outside the documents are ignored.
 
         Returns:
-            A scalar; 0 where there is no query or no passage.
+            A scalar; 0 if there is no query or no passage.
         """
         queries = [place for place, text in enumerate(texts) if text in self._queries]
         passages = [place for place, text in enumerate(texts) if text in self._passages]

@@ -20,9 +20,9 @@ class Topic(NamedTuple):
     """Sentences on one topic.
 
     Attributes:
-        same: they say one thing: the first two in different words; a third distorts it, as a bad
-            translation does.
-        other: they say something else about it.
+        same: sentences with the same content: two in different words, and possibly a third that
+            distorts it like a bad translation.
+        other: sentences that say something else about the topic.
     """
 
     same: tuple[str, ...]
@@ -30,7 +30,7 @@ class Topic(NamedTuple):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All of them."""
+        """All sentences."""
         return self.same + self.other
 
 
@@ -38,9 +38,9 @@ class Topic(NamedTuple):
 def topics() -> tuple[Topic, ...]:
     """The bundled topics, in the order of the file.
 
-    They were written for this project by a large language model that had seen neither the corpus
-    nor any benchmark, by genre: reports, commentary, speeches, headlines, opinions, definitions,
-    everyday texts; some say it again as a clumsy translation would.
+    A large language model wrote them for this project without access to the corpus or any
+    benchmark. The genres are reports, commentary, speeches, headlines, opinions, definitions and
+    everyday texts. Some repeat a sentence as a clumsy translation would.
     """
     lines = _FILE.read_text(encoding="utf-8").splitlines()
     sides = (line.split(" || ") for line in lines if line)

@@ -45,14 +45,14 @@ from training.retention.interpolation import Mixture, ends_of, load
 from training.retention.tradeoff_curve import KIND, SharePoint, group_of, measured_run, newest
 
 SHARES = tuple(tenth / 10 for tenth in range(11))
-"""Of the finetuned weights; measured are these and the share of the training's own model."""
+"""Shares of the finetuned weights to measure, in addition to that of the run's own model."""
 
 FEWEST_ANCHORS = 2
-"""Held out; of one, no two anchors have a cosine that could drift."""
+"""Minimum number of held-out anchors, so that there is a cosine between anchors that can drift."""
 
 
 class StsFile(NamedTuple):
-    """An STS file that somebody gave, with the name that it had there."""
+    """A user's STS file, with its original name."""
 
     name: str
     content: bytes
@@ -62,14 +62,14 @@ def read_sts_file(path: Path) -> StsFile:
     """An STS file of this machine.
 
     Raises:
-        HedgerowError: it can't be read, is too large, or is no STS file.
+        HedgerowError: the file can't be read, is too large, or is not an STS file.
     """
     read_sts(path)
     return StsFile(path.name, read_bytes(path, kind="an STS file", largest=LARGEST_FILE))
 
 
 def training_sts(run: Run) -> Path | None:
-    """The STS file that a training was measured by, if it had one that is still there."""
+    """The STS file of a training run, if it had one that still exists."""
     named = run.parameters["recipe"].get("sts_file")
     path = Path(named) if named else None
     return path if path is not None and path.is_file() else None
@@ -84,19 +84,20 @@ def request_tradeoff(
     more_shares: Sequence[float] = (),
     requested_by: int | None = None,
 ) -> Run:
-    """Store a run that measures the trade-off of a finished training.
+    """Store a run that measures the trade-off of a finished training run.
 
-    It replaces an earlier one, whose shares and STS file it measures, too.
+    It replaces an earlier one, and also measures that run's shares and STS file.
 
     Args:
-        training: the number of its run.
-        sts: a file for measuring general ability besides the drift; otherwise the earlier one's
-            file, or the training's.
+        training: the number of the training run.
+        sts: a file for measuring general ability in addition to the drift; by default that of the
+            earlier trade-off or of the training run.
         more_shares: from 0 to 1; measured in addition to `SHARES`.
 
     Raises:
-        HedgerowError: no such training, it is not finished, its model is gone, too little is held
-            out, the STS file is none, or the trade-off is being measured already.
+        HedgerowError: the training run does not exist, is not finished, has no model any more or
+            too little held-out data, the STS file has another format, or the trade-off is already
+            being measured.
     """
     run = finished_training(session, training)
     own_share = ends_of(session, settings, run).own_share
@@ -124,7 +125,7 @@ def request_tradeoff(
 
 
 def _known_sts(settings: Settings, run: Run, earlier: Run | None) -> StsFile | None:
-    """The file of the earlier measuring, else the training's, as far as it is still there."""
+    """The STS file of the earlier trade-off, or else of the training run, if it still exists."""
     if earlier is not None and earlier.parameters["sts"]:
         path = settings.data_folder / earlier.parameters["sts"]
         if path.is_file():
@@ -137,7 +138,7 @@ def finished_training(session: Session, number: int) -> Run:
     """A finished training run with a model.
 
     Raises:
-        HedgerowError: there is no such run, it is none, or it did not.
+        HedgerowError: there is no such run, it is not a training run, or it is not finished.
     """
     run = get_run(session, number)
     if run.kind != TRAINING:
@@ -153,7 +154,7 @@ def require_no_other(session: Session, *, kind: str, training: int) -> None:
     """Refuse a second run of a kind for the same training run.
 
     Raises:
-        HedgerowError: one is waiting or at work.
+        HedgerowError: one is waiting or in progress.
     """
     other = newest(session, training, kind=kind)
     if other is not None and other.state in UNFINISHED:
@@ -161,7 +162,7 @@ def require_no_other(session: Session, *, kind: str, training: int) -> None:
 
 
 def _require_validation(session: Session, run: Run) -> dict[str, int]:
-    """Counts of the validation split, which has to hold something to measure."""
+    """The counts of the validation split, which must contain something to measure."""
     number = int(run.parameters["release"])
     part = get_release(session, number).summary["splits"].get(Split.VALIDATION, {})
     if part.get("anchors", 0) - part.get("without_triples", 0) < FEWEST_ANCHORS:
@@ -190,7 +191,7 @@ def estimate(session: Session, run: Run) -> float:
 
 
 def _letters(session: Session, number: int) -> float:
-    """Of a variant of the validation split, on average."""
+    """The mean length of a variant in the validation split, in characters."""
     mean = select(func.avg(func.length(col(ReleaseItem.text)))).where(
         col(ReleaseItem.release_id) == get_release(session, number).id,
         col(ReleaseItem.split) == Split.VALIDATION,
@@ -199,7 +200,7 @@ def _letters(session: Session, number: int) -> float:
 
 
 def seconds_to_measure(session: Session, settings: Settings, run: Run) -> float:
-    """As ``estimate``, of a training whose models are still there.
+    """Like ``estimate``, for a training run whose models still exist.
 
     Raises:
         HedgerowError: a model is gone, or too little is held out.
@@ -209,10 +210,10 @@ def seconds_to_measure(session: Session, settings: Settings, run: Run) -> float:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Measure the trade-off of a training (run kind ``tradeoff``).
+    """Measure the trade-off of a training run (run kind ``tradeoff``).
 
-    Parameters of the run: ``training`` (the number of its run), ``shares``, ``sts`` (the STS file,
-    relative to the data folder, or "") and ``sts_name`` (what it was called).
+    Parameters of the run: ``training`` (the number of the training run), ``shares``, ``sts`` (the
+    STS file, relative to the data folder, or "") and ``sts_name`` (its original name).
     """
     share_the_processor()
 
@@ -248,7 +249,7 @@ def _work(context: RunContext) -> dict[str, Any]:
 
 
 def _held_out(session: Session, run: Run) -> list[Family]:
-    """The whole validation split, whatever the recipe leaves out."""
+    """The whole validation split, without the recipe's limits."""
     release = get_release(session, int(run.parameters["release"]))
     return training_families(session, release.id, split=Split.VALIDATION, recipe=Recipe())
 
@@ -261,7 +262,7 @@ def _measure(
     shares: Sequence[float],
     sts: Sequence[StsPair],
 ) -> tuple[list[SharePoint], dict[str, int]]:
-    """The figures with each share, from 0 on, and how much each figure rests on."""
+    """The metrics for each share, from 0 on, and the number of items behind each metric."""
 
     def say(done: int) -> None:
         context.update(done, len(shares), f"Evaluating share {shares[done]:g}.")

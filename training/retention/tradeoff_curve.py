@@ -21,24 +21,24 @@ from training.evaluation.retrieval import RETRIEVAL
 KIND = "tradeoff"
 
 NEGATION = (QUESTIONS, FAMILIES, RANKED)
-"""Figures of how well negation is understood, the first that is there being the hardest."""
+"""Metrics of understanding negation, the hardest one first."""
 
 KEPT = "kept"
-"""1 - drift: how far cosines of unrelated sentences are where the base encoder has them."""
+"""1 - drift: how close the cosines of unrelated sentences are to the base encoder's."""
 
 GENERAL = (RETRIEVAL, STS, KEPT)
-"""Figures of general ability, the first that is there being the more telling."""
+"""Metrics of general ability, the most informative one first."""
 
 
 class SharePoint(NamedTuple):
-    """What was measured with a share of the finetuned weights: the figures of `HeldOut`, and
+    """The measurements for one share of the finetuned weights: the metrics of `HeldOut`, and
     retrieval."""
 
     share: float
     figures: dict[str, float]
 
     def value(self, name: str) -> float:
-        """A figure of `NEGATION` or `GENERAL`."""
+        """The value of a metric in `NEGATION` or `GENERAL`."""
         return 1 - self.figures[DRIFT] if name == KEPT else self.figures[name]
 
     def has(self, name: str) -> bool:
@@ -51,11 +51,11 @@ class Curve(NamedTuple):
 
     Attributes:
         run: the number of the run that measured it.
-        training: the number of the training.
+        training: the number of the training run.
         points: from the share 0 (the base encoder) to 1, at least two.
-        own_share: of the training's own model; one of the points'.
-        counts: how many questions, anchors, … each figure rests on.
-        sts: the name of the STS file; "" without one. Somebody's text.
+        own_share: the share of the run's own model; one of the points has it.
+        counts: the number of items (questions, anchors, …) behind each metric.
+        sts: the name of the STS file, as given by a user; "" without one.
     """
 
     run: int
@@ -71,24 +71,24 @@ class Curve(NamedTuple):
         return next(near, None)
 
     def measured(self, names: Sequence[str]) -> list[str]:
-        """Those of the figures that are known at every point."""
+        """The metrics in this list that are known at every point."""
         return [name for name in names if all(point.has(name) for point in self.points)]
 
 
 def group_of(training: int) -> str:
-    """What all runs that rest on a training are known by."""
+    """The group of all runs that belong to a training run."""
     return f"training-{training}"
 
 
 def newest(session: Session, training: int, *, kind: str = KIND) -> Run | None:
-    """The newest run of a kind at this training, in whatever state."""
+    """The newest run of a kind for this training run, in any state."""
     query = select(col(Run.id)).where(col(Run.kind) == kind, col(Run.group) == group_of(training))
     number = session.execute(query.order_by(col(Run.id).desc()).limit(1)).scalar()
     return None if number is None else get_run(session, number)
 
 
 def curve_of(session: Session, training: int) -> Curve | None:
-    """The trade-off of a training as it was last measured; None before."""
+    """The latest measured trade-off of a training run; None if there is none."""
     run = measured_run(session, training)
     if run is None:
         return None
@@ -98,7 +98,7 @@ def curve_of(session: Session, training: int) -> Curve | None:
 
 
 def measured_run(session: Session, training: int) -> Run | None:
-    """The run that last measured a training's trade-off to its end."""
+    """The newest run that finished measuring the trade-off of a training run."""
     query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
     query = query.where(col(Run.state) == RunState.DONE).order_by(col(Run.id).desc()).limit(1)
     found: Run | None = session.execute(query).scalar()
@@ -106,19 +106,19 @@ def measured_run(session: Session, training: int) -> Run | None:
 
 
 def axes(curve: Curve) -> tuple[list[str], list[str]]:
-    """The figures of general ability and of negation that were measured, the best ones first."""
+    """The measured metrics of general ability and of negation, the best ones first."""
     return curve.measured(GENERAL), curve.measured(NEGATION)
 
 
 def suggested(curve: Curve, *, general: str, negation: str) -> float:
     """The suggested share: the point farthest above the line between the ends.
 
-    Each figure counts by where it lies between its lowest and its highest value on the curve; of
-    equal points, the one with the larger share. Where a figure is the same everywhere, it is the
-    other that counts, and where both are, the training's own share is as good as any.
+    Each metric is scaled between its lowest and highest value on the curve. Of equally good points,
+    the one with the larger share is suggested. If one metric is constant, only the other counts. If
+    both are constant, the run's own share is suggested.
 
     Args:
-        general, negation: figures that are measured at every point.
+        general, negation: metrics that are measured at every point.
     """
     across, up = (
         _scaled([point.value(name) for point in curve.points]) for name in (general, negation)

@@ -41,10 +41,10 @@ class Saved(NamedTuple):
 
     Attributes:
         share: of the finetuned weights.
-        name: of the encoder, by which it can be chosen wherever there is one to choose.
-        folder: of the model.
-        encoder_id: its row.
-        run: the number of the run that saved it, by which it is published.
+        name: the name of the encoder, in all choices of encoders.
+        folder: the folder of the model.
+        encoder_id: the id of its row.
+        run: the number of the run that saved it, for publishing.
     """
 
     share: float
@@ -68,12 +68,12 @@ def saved_models(session: Session, settings: Settings, training: int) -> list[Sa
 
 
 class Tradeoff(NamedTuple):
-    """The trade-off of a training run and the runs for it.
+    """The trade-off of a training run, and the runs for it.
 
     Attributes:
-        curve: as it was last measured; None before.
-        saved: models that were saved from it.
-        measuring, saving: the newest runs that measure it and that save a model, in any state.
+        curve: the latest measurement, if any.
+        saved: the models saved from it.
+        measuring, saving: the newest runs that measure it and save a model, in any state.
     """
 
     curve: Curve | None
@@ -83,7 +83,7 @@ class Tradeoff(NamedTuple):
 
 
 def tradeoff_of(session: Session, settings: Settings, training: int) -> Tradeoff:
-    """The trade-off of the training with this run number."""
+    """The trade-off of the training run with this number."""
     return Tradeoff(
         curve_of(session, training),
         saved_models(session, settings, training),
@@ -103,8 +103,8 @@ def request_save(
     """Store a run that saves the model with this share of the finetuned weights.
 
     Raises:
-        HedgerowError: no such training, its trade-off was not measured with this share, there is
-            a model with these weights already, or its recipe is of another version.
+        HedgerowError: the training run does not exist, its trade-off was not measured with this
+            share, a model with these weights already exists, or the recipe has another version.
     """
     run = finished_training(session, training)
     recipe_of(run)  # the saved model's card needs all of it
@@ -134,7 +134,7 @@ def _point(curve: Curve, share: float) -> SharePoint:
 
 
 def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
-    """One sentence why a point can't be saved; "" if it can."""
+    """One sentence about why a point can't be saved; "" if it can."""
     if share == 0:
         return "With a share of 0, the weights are those of the base encoder. Choose another share."
     if math.isclose(share, curve.own_share):
@@ -151,10 +151,10 @@ def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
 def work(context: RunContext) -> dict[str, Any]:
     """Mix the weights and save them (run kind ``tradeoff-save``).
 
-    Parameters of the run: ``training`` (the number of its run), ``share``.
+    Parameters of the run: ``training`` (the number of the training run), ``share``.
     """
     training, share = int(context.parameters["training"]), float(context.parameters["share"])
-    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)  # of an earlier attempt
+    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)  # from an earlier attempt
     with reading(context.engine) as session:
         run = finished_training(session, training)
         ends = ends_of(session, context.settings, run)
@@ -178,7 +178,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 def _write_card(context: RunContext, run: Run, curve: Curve, point: SharePoint) -> None:
-    """The training's card, with this model's figures and what was done to its weights."""
+    """The run's card, with this model's metrics and the mixing of its weights."""
     figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
     facts = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
     with reading(context.engine) as session:

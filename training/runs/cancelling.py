@@ -10,11 +10,11 @@ from training.runs.kinds import kind_of
 
 
 def cancel_run(engine: Engine, settings: Settings, run_id: int) -> RunState:
-    """As `request_cancel`. A run at work ends by itself what goes on for it elsewhere; for one
-    that is cancelled at once, such as a paused one, that is ended here.
+    """Like `request_cancel`. A run in progress ends its own work on other machines. If a run is
+    cancelled immediately, such as a paused one, this function ends that work.
 
     Raises:
-        HedgerowError: there is no such run; or it is cancelled, but what goes on elsewhere is not.
+        HedgerowError: there is no such run, or it is cancelled but its work elsewhere is not.
     """
     with writing(engine) as session:
         seen = get_run(session, run_id).state

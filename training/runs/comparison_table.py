@@ -31,19 +31,19 @@ MOST = 1_000
 
 
 class TrainingRow(NamedTuple):
-    """A finished training.
+    """A finished training run.
 
     Attributes:
         run: its number.
-        when: it was asked for, in UTC.
+        when: the time of the request, in UTC.
         study: the number of the study that it is part of, if any.
-        providers: whose variants alone it was trained on; none means all.
-        minutes: of training and measuring.
-        preset: what the recipe is called, if it is a preset.
-        recipe: every key; of a recipe of another version, those that it stored.
-        before, after: figures of the held-out part by their names.
-        figure_1: the three cosines after, by what the sentence makes of its anchor; {} if they are
-            no longer stored.
+        providers: the providers of its training variants; empty means all.
+        minutes: the duration of training and evaluation.
+        preset: the name of its preset, if it used one.
+        recipe: every key; for a recipe of another version, the stored keys.
+        before, after: the metrics on the held-out part by name.
+        figure_1: the three cosines after training, by relation to the anchor; {} if they are no
+            longer stored.
     """
 
     run: int
@@ -144,13 +144,13 @@ class Difference(NamedTuple):
 
 
 def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list[Difference]:
-    """The keys in which these trainings differ from each other; of one, from the reference.
+    """The keys in which these runs differ from each other; for a single run, from the reference.
 
-    Release, seed and writers, which are no part of a recipe, come first.
+    Release, seed and writers, which are not part of a recipe, come first.
 
     Args:
-        rows: at least one.
-        reference: the keys of a recipe, and maybe those others.
+        rows: at least one run.
+        reference: the keys of a recipe, and optionally those others.
     """
     sides = [settings_of(row) for row in rows]
     found = []
@@ -164,7 +164,7 @@ def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list
 
 
 def alike(rows: Sequence[TrainingRow], preset: Preset) -> dict[str, Any]:
-    """What these trainings have in common, and not with the preset; {} of a single one."""
+    """The values that these runs share but the preset does not have; {} for a single run."""
     if len(rows) < 2:
         return {}
     return {
@@ -190,7 +190,7 @@ def figures(row: TrainingRow) -> dict[str, float]:
     found = {}
     for figure, name in NAMES.items():
         if figure in row.after:
-            if figure in row.before and figure != DRIFT:  # which is 0 before
+            if figure in row.before and figure != DRIFT:  # it is 0 before training
                 found[f"{name}, before"] = row.before[figure]
             found[f"{name}, after" if figure != DRIFT else name] = row.after[figure]
     return found | {

@@ -52,8 +52,8 @@ class CurvePoint(NamedTuple):
 
 
 class Band(NamedTuple):
-    """The mean cosine of the anchors with their variants of a role, and one standard deviation to
-    both sides of it, as far as a cosine goes: to -1 and to 1."""
+    """The mean cosine of the anchors with their variants of a role, and one standard deviation on
+    both sides of it, limited to the range from -1 to 1."""
 
     epoch: float
     step: int
@@ -76,8 +76,8 @@ class Evaluations(NamedTuple):
     """Every evaluation on the held-out part.
 
     Attributes:
-        epochs: done at each evaluation, by its step; the first is at step 0.
-        figures: step → value, by the figure's name.
+        epochs: the number of epochs at each evaluation, by step; the first is at step 0.
+        figures: step → value, by the metric's name.
     """
 
     epochs: Mapping[int, float]

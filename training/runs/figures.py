@@ -39,12 +39,12 @@ from training.evaluation.similarity import (
 )
 
 SAMPLE = 3_000
-"""Variants measured of each part: on the starter corpus a type's median has a standard error of
-0.01 then."""
+"""Number of measured variants of each part. On the starter corpus, the median of a type then has a
+standard error of 0.01."""
 
 FEW = 20_000
-"""Variants up to which looking up each one's rows is quicker than walking through a release. Where
-an encoder measured its samples only, there are fewer."""
+"""Maximum number of variants for which looking up the rows of each is faster than reading a whole
+release. There are fewer if an encoder measured only its samples."""
 
 
 class Part(StrEnum):
@@ -55,7 +55,7 @@ class Part(StrEnum):
     HELD_OUT = "held out"
     """In its validation or test split."""
     UNSEEN = "not in the release"
-    """Pending or accepted since, of an anchor of which the release holds nothing."""
+    """Pending or accepted later, for an anchor with no variant in the release."""
 
 
 class LossPoint(NamedTuple):
@@ -84,9 +84,10 @@ def _sampled() -> tuple[Any, ...]:
 def _of_part(
     query: Select[*Columns], *, release_id: int, part: Part, of_few: bool = False
 ) -> Select[*Columns]:
-    """The query over `Variant`, narrowed to a part; ``of_few`` where it is over few variants.
+    """The query over `Variant`, narrowed to a part. ``of_few`` means that it has few variants.
 
-    Of few, the release's rows are looked up one by one; else SQLite walks through all of them.
+    For few variants, the release's rows are looked up one by one. Otherwise SQLite reads all of
+    them.
     """
     its = col(ReleaseItem.release_id)
     of_release = (_unindexed(its) if of_few else its) == release_id
@@ -124,7 +125,8 @@ def figure_1(session: Session, run: Run) -> list[ProbeRow]:
 
 
 def own_figure(session: Session, run: Run) -> list[ProbeRow]:
-    """The project's own probes before and after; those added since the training are left out."""
+    """The project's own probes before and after. Probes that were added after training are left
+    out."""
     measured = _measured(session, run, own_probes(session))
     return probe_rows(
         [m.stored.probe for m in measured],
@@ -134,12 +136,12 @@ def own_figure(session: Session, run: Run) -> list[ProbeRow]:
 
 
 class ProbeFigures(NamedTuple):
-    """Similarities before and after a training.
+    """Similarities before and after training.
 
     Attributes:
-        paper: of the paper's Figure 1.
-        own: of the project's own probes.
-        added_since: own probes that the training did not measure.
+        paper: the rows of the paper's Figure 1.
+        own: the rows of the project's own probes.
+        added_since: the number of own probes that were not measured.
     """
 
     paper: list[ProbeRow]
@@ -155,7 +157,7 @@ def probe_figures(session: Session, run: Run) -> ProbeFigures:
 
 
 class EncoderNames(NamedTuple):
-    """The names of a training's encoders before and after; None where a row is gone."""
+    """The names of a run's encoders before and after training; None if a row is gone."""
 
     before: str | None
     after: str | None
@@ -184,7 +186,8 @@ def _measured(session: Session, run: Run, probes: list[StoredProbe]) -> list[_Me
 
 
 def _encoders(run: Run) -> tuple[int, int]:
-    """The rows of the encoders before and after; 0, which no row has, before the run has ended."""
+    """The rows of the encoders before and after. Before the run has ended, they are 0, which no row
+    has."""
     return run.result.get("before_encoder_id", 0), run.result.get("encoder_id", 0)
 
 
@@ -202,18 +205,18 @@ def distributions(
 
 
 def distributions_version(session: Session, run: Run) -> tuple[Any, ...]:
-    """Something that changes with the `distributions` of the parts that the release holds.
+    """A value that changes with the `distributions` of the parts in the release.
 
-    A finished training's stay the same until an anchor is corrected, or until all is measured with
-    its encoder.
+    The distributions of a finished run change only when an anchor is corrected, or when all
+    variants are measured with its encoder.
     """
     wordings = session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
     return run.id, run.finished_at, _measured_after(session, run), wordings
 
 
 class UnseenRows(NamedTuple):
-    """The `distributions` of what the release does not hold, and the `distributions_version` of
-    the rest at that moment."""
+    """The `distributions` of the part outside the release, and the `distributions_version` of the
+    others at that moment."""
 
     version: tuple[Any, ...]
     rows: list[DistributionRow]
@@ -255,11 +258,11 @@ def _part_rows(
 
 
 def _unindexed(number: Any) -> ColumnElement[int]:
-    """SQL: the same number, by which SQLite won't walk through an index."""
+    """SQL for the same number, for which SQLite does not use an index."""
     unindexed: ColumnElement[int] = number + 0
     return unindexed
 
 
 def loss_curve(session: Session, run: Run) -> list[LossPoint]:
-    """The training loss by step, as far as the run has come."""
+    """The training loss by step so far."""
     return [LossPoint(*point) for point in metrics(session, run.id, name="loss")]

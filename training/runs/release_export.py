@@ -10,9 +10,9 @@ KIND = "export"
 
 
 def work(context: RunContext) -> Result:
-    """Export a release; parameters and result are those of `export_run.work`.
+    """Export a release. Parameters and result are those of `export_run.work`.
 
-    The data card says what the release has in common with the benchmarks, so this compares first.
+    The data card reports overlap with benchmarks, so the release is compared with them first.
     """
     with reading(context.engine) as session:
         release = get_release(session, context.parameters.get("release"))

@@ -45,8 +45,8 @@ def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
         The deleted folders.
 
     Raises:
-        HedgerowError: it is in progress, part of a study, or something of it is used elsewhere;
-            then nothing is deleted. Or a folder cannot be removed, once the rows are gone.
+        HedgerowError: the run is in progress, part of a study, or used elsewhere (then nothing is
+            deleted), or a folder cannot be removed after the rows are deleted.
     """
     with writing(engine) as session:
         run = get_run(session, run_id)

@@ -54,21 +54,22 @@ def request_training(
     providers: Sequence[str] = (),
     group: str = "",
 ) -> Run:
-    """Store a run that trains on a release: without a number on the newest, made if there is none.
+    """Store a run that trains on a release. Without a number, it uses the newest release, and
+    creates one if there is none.
 
-    Every check of what is asked for is here; pages and commands check nothing themselves.
+    All checks of the request are here; pages and commands have none of their own.
 
     Args:
-        providers: whose variants alone are trained on; none means all. Studies that compare
-            writers ask for that.
-        group: of the study that the training is part of; such a training may repeat one in
-            progress, since the study compares it with others of its own.
+        providers: train only on the variants of these providers, as in studies that compare
+            writers; empty means all.
+        group: the group of the study that the run is part of; such a run may repeat one in
+            progress, because the study compares its own runs.
 
     Raises:
-        HedgerowError: no such release, nothing to make one of, too little in its train split
-            for this recipe, a seed out of range, a base that is no text encoder, an
-            unknown type, a file that cannot be used, or just this training is in progress. Roll
-            the session back then.
+        HedgerowError: the release does not exist or would be empty, its train split is too small
+            for this recipe, the seed is out of range, the base is not a text encoder, a type is
+            unknown, a file cannot be used, or the same run is in progress. Roll the session back in
+            this case.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -137,12 +138,11 @@ class _Task(NamedTuple):
 def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     """Train and measure (run kind ``train``).
 
-    Parameters of the run: ``release`` (its number), ``preset`` (what the recipe is called, or
-    None), ``recipe``, ``seed``, and maybe ``providers``. A run that is carried out again goes on
-    from its newest checkpoint.
+    Parameters of the run: ``release`` (its number), ``preset`` (its name, or None), ``recipe``,
+    ``seed``, and optionally ``providers``. A second attempt continues from the newest checkpoint.
 
     Args:
-        group: the processes that compute; this is the leading one.
+        group: the processes that train together; this is the leading one.
     """
     share_the_processor()
 
@@ -156,12 +156,12 @@ def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
 
 
 def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> None:
-    """Compute as one of the processes of a training that another one leads (`torchrun`).
+    """Compute as one of the processes of a training run that another process leads (`torchrun`).
 
     Reads the database and writes nothing.
 
     Raises:
-        HedgerowError: the training has failed or was stopped, in whichever process.
+        HedgerowError: training failed or was stopped in any process.
     """
     from training.finetune.progress import Progress
 
@@ -207,7 +207,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         group=group,
         keep_checkpoint=True,
     )
-    base_id = _register_base(context, base, base_hash)  # only now: it was still needed
+    base_id = _register_base(context, base, base_hash)  # only now, because it was needed until here
     result = _result(context, task, trained) | {
         "overlap": [found.facts for found in shared],
         "bundled_overlap": [found.facts for found in bundled],
@@ -272,7 +272,7 @@ def _task(session: Session, run: Run, settings: Settings) -> _Task:
 def _data(
     session: Session, release_id: int, recipe: Recipe, providers: Collection[str] = ()
 ) -> Data:
-    """The train split; what is measured meanwhile is the whole validation split."""
+    """The train split. Evaluations during training use the whole validation split."""
     everything = Recipe(base_encoder=recipe.base_encoder, sources={})
     return Data(
         training_families(
@@ -308,7 +308,8 @@ def _trained_encoder(context: RunContext, task: _Task, *, base_id: int, hash_: s
 
 
 def _clear_earlier_attempt(context: RunContext) -> None:
-    """Delete what an interrupted attempt left: the model, and the encoder with its measurements."""
+    """Delete the results of an interrupted attempt: the model, and the encoder with its
+    measurements."""
     shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
     with writing(context.engine) as session:
         query = select(col(Encoder.id)).where(col(Encoder.run_id) == context.run.id)

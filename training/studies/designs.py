@@ -50,10 +50,10 @@ class Arm(NamedTuple):
     """One of the training runs of a study.
 
     Attributes:
-        label: how it differs from the others, in a few words.
-        recipe: how it trains.
-        plan: what it works on.
-        providers: whose variants alone it takes; none means all.
+        label: its difference from the others, in a few words.
+        recipe: its recipe.
+        plan: its data.
+        providers: the providers of its variants; empty means all.
     """
 
     label: str
@@ -66,10 +66,10 @@ class Design(NamedTuple):
     """A study of one release.
 
     Attributes:
-        arms: the trainings, the one on all data first.
-        notes: sentences on how it is done and read.
-        obstacle: why it can't be done on this release, in one sentence; "" where it can.
-        caution: how it differs from the paper's on this release, which `notes` does not repeat.
+        arms: the training runs, the one on all data first.
+        notes: sentences about its method and how to read it.
+        obstacle: why it is impossible on this release, in one sentence; "" if it is possible.
+        caution: how it differs from the paper's on this release; `notes` does not repeat it.
     """
 
     arms: list[Arm]
@@ -85,7 +85,8 @@ SIZES = (10_000, 50_000, 100_000, 150_000, 200_000)
 """Numbers of triples in the paper's Figure 2, used instead of shares if there are enough."""
 
 MOST_ARMS = 4
-"""Next to the one on all triples; the largest ones, so that a study has five trainings at most."""
+"""Maximum number of arms besides the one on all triples. The largest are kept, so that a study has
+at most five runs."""
 
 SPARE = 1.5
 """Minimum expected size of a sample in batches. Whole families are sampled, some of them large."""

@@ -23,7 +23,7 @@ from db.runs import UNFINISHED, get_run, request_cancel, requeue
 from training.finetune.compute.devices import free_memory
 
 _GROUP = re.compile(r"(?:llm-)?study-(\d+)")
-"""The group of a study's trainings, by the two kinds of studies."""
+"""The group of a study's runs, for the two kinds of studies."""
 
 Members = Sequence[Mapping[str, Any]]
 
@@ -54,17 +54,17 @@ def trials(session: Session, run: Run) -> list[Trial]:
 def carry_out_members(context: RunContext, *, work: Work) -> dict[int, RunState]:
     """Execute the members that are not done yet, one after another.
 
-    A member that fails or is cancelled is skipped. Ending the whole ends the current member; the
-    others then wait for another attempt, or are cancelled with it.
+    A member that fails or is cancelled is skipped. If the whole is stopped, the current member
+    stops. The others then wait for another attempt, or are cancelled as well.
 
     Args:
-        work: of each member.
+        work: does the work of one member.
 
     Returns:
         The state of each member, by its number.
 
     Raises:
-        HedgerowError: none of them has come to its end.
+        HedgerowError: no member has finished.
     """
     members: Members = context.parameters["members"]
     if context.run.attempt > 1:
@@ -123,8 +123,8 @@ def _carry_out(context: RunContext, members: Members, place: int, work: Work) ->
 
 
 class MemberProgress:
-    """The progress of a member, or of the benchmarks after them, as a part of the whole's, which
-    goes by the expected seconds."""
+    """The progress of a member or of the following benchmarks, as a part of the whole, weighted by
+    the expected seconds."""
 
     def __init__(self, context: RunContext, members: Members, place: int) -> None:
         expected = [max(1, member["seconds"]) for member in members]
@@ -136,6 +136,6 @@ class MemberProgress:
             self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
 
     def __call__(self, step: int, total: int, message: str) -> None:
-        """Report the steps done; there are none while the run is being prepared."""
+        """Report the number of steps; there are none while the run is being prepared."""
         done = round(self._own * step / total) if total else 0
         self._context.progress(self._before + done, self._total, f"{self._name}: {message}")

@@ -20,7 +20,7 @@ from training.studies.designs import Study
 from training.studies.members import Trial
 
 NAMES: Mapping[str, str] = SHARES | GENERAL
-"""Figure of the held-out part → what it is called; all but the first ones are general ability."""
+"""The label of each metric on the held-out part. All except the first ones are general ability."""
 
 SHORT: Mapping[str, str] = {
     RANKED: "Ranked",
@@ -34,10 +34,10 @@ SHORT: Mapping[str, str] = {
 
 
 TABLE_2 = "HedgeTriple, Table 2"
-"""The paper's table as lines of scores name it (`training.benchmarks.results.paper_tables`)."""
+"""The name of the paper's table in lines of scores (`training.benchmarks.results.paper_tables`)."""
 
 _TABLE = "hedgetriple_table_2"
-"""Of the paper: the same comparison; its Figure 3 draws the relative differences."""
+"""The paper's table with the same comparison. Its Figure 3 shows the relative differences."""
 
 _PAPER_BASE = "MPNet"
 _PAPER_ARMS = {
@@ -45,7 +45,7 @@ _PAPER_ARMS = {
     "Only negation": "Only negation",
     "Only hedging": "Only hedging",
 }
-"""What a study calls a training → what the table does."""
+"""The label of a run in a study → its label in the table."""
 
 _PAPER_FIGURES = {
     NEGATION: "Mean of four negation tests",
@@ -59,13 +59,13 @@ class FigureRow(NamedTuple):
     """One metric of one training run.
 
     Attributes:
-        arm: what sets the training apart in its study.
-        run: its number; None for what the paper published.
-        triples: that it learned from; None likewise.
-        figure: its name in `training.evaluation.held_out`, or the paper's for it.
-        before: of the base encoder.
-        value: after the training; a share, a correlation or a distance of cosines.
-        n: how much it rests on: triples, anchors, questions, sentences or pairs; None if unknown.
+        arm: its difference from the other runs of the study.
+        run: its number; None for a published result.
+        triples: the number of its training triples; None for a published result.
+        figure: its name in `training.evaluation.held_out`, or in the paper.
+        before: the value of the base encoder.
+        value: the value after training: a share, a correlation or a distance of cosines.
+        n: the number of triples, anchors, questions, sentences or pairs behind it; None if unknown.
     """
 
     arm: str
@@ -93,7 +93,7 @@ class DifferenceRow(NamedTuple):
     """The difference between a metric of a run and the baseline.
 
     Attributes:
-        difference: in percent of the reference, or in points, hundredths of the figure's unit.
+        difference: in percent of the reference, or in points (hundredths of the metric's unit).
     """
 
     arm: str
@@ -160,13 +160,13 @@ def differences(
 ) -> list[DifferenceRow]:
     """The difference of each metric from the base encoder's, or from that of the run on all data.
 
-    Where the reference is 0 there is no relative difference, and no row; where the training on
-    all is not done, none is compared with it.
+    There is no row if a relative difference has the reference 0, or if the run on all data is not
+    finished.
 
     Args:
         rows: of one study.
-        full: what the training on all is called; with itself it is not compared.
-        relative: in percent of the reference, as in the paper's Figure 3; else in points.
+        full: the label of the run on all data, which is not compared with itself.
+        relative: in percent of the reference, as in the paper's Figure 3; otherwise in points.
     """
     of_full = {(row.published, row.figure): row.value for row in rows if row.arm == full}
     found = []
@@ -187,8 +187,8 @@ class TradeOffRow(NamedTuple):
     """A point of the paper's Figure 2: an encoder's negation and general score.
 
     Attributes:
-        triples: that it learned from; 0: the base encoder.
-        general: of the figure asked for; of the drift, what is left of 1.
+        triples: the number of training triples; 0 for the base encoder.
+        general: the value of the chosen metric; for the drift, 1 - drift.
     """
 
     triples: int
@@ -201,8 +201,8 @@ def trade_off(rows: Sequence[FigureRow], *, negation: str, general: str) -> list
     """Negation against general ability as the number of triples grows, the base encoder first.
 
     Args:
-        rows: of a study of the number of triples.
-        negation, general: names of the figures; of the drift, what is left of 1 is given.
+        rows: the rows of a study on the number of triples.
+        negation, general: the names of the metrics; for the drift, the value is 1 - drift.
     """
     by_run: dict[int, dict[str, FigureRow]] = {}
     for row in rows:

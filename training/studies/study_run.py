@@ -43,15 +43,15 @@ from training.studies.members import MemberProgress, Trial, carry_out_members, t
 KIND = "study"
 
 UNKNOWN_SECONDS = 60.0
-"""How long benchmarks are taken to need with a model where nobody knows."""
+"""The assumed duration of benchmarks with a model if it is unknown."""
 
 
 class Measured(NamedTuple):
-    """What the base encoder and the models of a study are measured with once they are trained.
+    """The measurements of the base encoder and a study's models after training.
 
     Attributes:
-        data: benchmarks and their data.
-        suites: of mteb's tasks.
+        data: the benchmarks and their data.
+        suites: the mteb suites.
     """
 
     data: tuple[DataChoice, ...] = ()
@@ -59,24 +59,24 @@ class Measured(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A study that could be asked for, and about how long it takes, in seconds."""
+    """A possible study, with its estimated time in seconds."""
 
     design: Design
     seconds: list[float]
-    """Of each training."""
+    """The seconds of each training run."""
 
 
 def preset_for(study: Study, whole: TrainingPlan) -> Preset:
-    """What a study goes by unless somebody chooses otherwise: Table 2 by the paper's own preset,
-    the others by the one that fits the release."""
+    """The default preset of a study: the paper's own for Table 2, otherwise the one that fits the
+    release."""
     return PRESETS[PAPER] if study is Study.DATA else fitting(whole)
 
 
 def recipe_of(session: Session, study: Study, data: Composition, preset: str = "") -> Recipe:
-    """The recipe of a study of this data.
+    """The recipe of a study on this data.
 
     Args:
-        preset: the id of one; otherwise `preset_for`.
+        preset: the id of a preset; by default that of `preset_for`.
 
     Raises:
         HedgerowError: there is no such preset.
@@ -86,7 +86,7 @@ def recipe_of(session: Session, study: Study, data: Composition, preset: str = "
 
 
 def plan_study(session: Session, study: Study, *, data: Composition, base: Recipe) -> Planned:
-    """What a study of this data would be, by the base recipe but for what it varies."""
+    """The design of a study on this data: the base recipe, except for what the study varies."""
     found = design(study, data, base)
     return Planned(found, [estimate(session, arm.plan, arm.recipe).seconds for arm in found.arms])
 
@@ -102,14 +102,15 @@ def request_study(
     measured: Measured | None = None,
     requested_by: int | None = None,
 ) -> Run:
-    """Store a study with all of its trainings.
+    """Store a study with all of its training runs.
 
     Raises:
         HedgerowError: another study is in progress, the release is too small for this one, the seed
-            is out of range, or a benchmark's data are missing. Roll the session back then.
+            is out of range, or the data of a benchmark is missing. Roll the session back in this
+            case.
     """
     for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is already a study; wait until it has ended.")
+        raise HedgerowError(f"Run {other.id} is another study; wait until it has ended.")
     planned = plan_study(session, study, data=data, base=base)
     if planned.design.obstacle:
         raise HedgerowError(planned.design.obstacle)
@@ -142,8 +143,8 @@ def _afterwards(
     *,
     trainings: int,
 ) -> dict[str, Any]:
-    """What a study keeps of the benchmarks that follow it: the request for the base encoder, and
-    about how many seconds it takes with all models; {} without any."""
+    """The stored values for a study's benchmarks: the request for the base encoder, and the
+    approximate seconds for all models; {} without benchmarks."""
     if not measured or not any(measured):
         return {}
     encoder = ModelChoice(name=base.base_encoder)
@@ -159,7 +160,7 @@ def _afterwards(
 
 
 def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) -> dict[str, Any]:
-    """The training of an arm, stored; what the study's run keeps of it."""
+    """Store the training run of an arm. Returns the values for the study's run."""
     child = trainings.request_training(
         session,
         release_number=arm.plan.release,
@@ -178,7 +179,7 @@ def list_studies(session: Session, *, limit: int = 100) -> list[Run]:
 
 
 def expected_seconds(run: Run) -> int:
-    """About how long a study takes, as it was expected when it was asked for."""
+    """The approximate duration of a study, as estimated at the time of the request."""
     seconds: int = run.parameters.get("benchmark_seconds", 0)
     return seconds + sum(member["seconds"] for member in run.parameters["members"])
 
@@ -190,11 +191,11 @@ def benchmark_run(run: Run) -> int | None:
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Carry out the trainings that are not done yet, one after another (run kind ``study``), and
+    """Execute the training runs that are not done yet, one after another (run kind ``study``), and
     then the benchmarks.
 
     Raises:
-        HedgerowError: none of the trainings has come to its end, or a benchmark failed.
+        HedgerowError: no training run has finished, or a benchmark failed.
     """
     states = carry_out_members(context, work=trainings.work)
     if "benchmarks" in context.parameters:
@@ -203,7 +204,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 def _measure(context: RunContext) -> None:
-    """Measure the base encoder and the trained ones with the benchmarks that were asked for."""
+    """Measure the base encoder and the trained encoders with the requested benchmarks."""
     number = _benchmarks(context)
     if number is None:
         return
@@ -218,7 +219,7 @@ def _measure(context: RunContext) -> None:
 
 
 def trained_names(session: Session, found: Sequence[Trial]) -> dict[str, str]:
-    """The name of each encoder that a study has trained → what sets its training apart."""
+    """The name of each encoder that a study has trained → its difference from the others."""
     return {
         session.get_one(Encoder, trial.run.result["encoder_id"]).name: trial.label
         for trial in found
@@ -227,7 +228,7 @@ def trained_names(session: Session, found: Sequence[Trial]) -> dict[str, str]:
 
 
 def _benchmarks(context: RunContext) -> int | None:
-    """The number of the study's run of benchmarks, which waits; None where it is done."""
+    """The number of the waiting benchmark run of a study; None if it is done."""
     with writing(context.engine) as session:
         study = get_run(session, context.run.id)
         number = benchmark_run(study)

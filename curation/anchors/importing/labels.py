@@ -93,7 +93,8 @@ def _clean(value: str | None) -> str:
 def _without(
     table: FileTable, column: str | None, values: set[str], refused: set[str]
 ) -> FileTable:
-    """Without the rows that a column of marks refuses; other columns of that name are ignored."""
+    """The table without the rows that a column of marks rejects. Other columns with that name are
+    ignored."""
     if column is None or column not in table.cells:
         return table
     marks = [_clean(value) for value in table.cells[column]]
@@ -124,7 +125,7 @@ def _kept(cells: Sequence[Cell], keep: Sequence[bool]) -> list[Cell]:
 
 
 def _sorted_out(table: FileTable, label: str, hypothesis: str) -> FileTable:
-    """With one column for entailments and one for contradictions among the hypotheses."""
+    """The table with separate columns for entailments and contradictions among the hypotheses."""
     roles = [_SPELLINGS.get(_clean(value), _NEUTRAL) for value in table.cells[label]]
     texts = table.cells[hypothesis]
     columns = {

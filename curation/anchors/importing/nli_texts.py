@@ -95,7 +95,7 @@ class Originals:
     left_out: Mapping[Fault, int]
 
     def of(self, rows: Sequence[FileRow]) -> list[Original]:
-        """Those of the anchors in these rows, and of the anchors that are that already exist."""
+        """The texts paired with the anchors in these rows, or with existing anchors."""
         wanted = {row.uid for row in rows}.union(self.known)
         return [original for original in self.texts if original.anchor in wanted]
 

@@ -17,7 +17,7 @@ from curation.diagnostics.ngrams import words
 from curation.generation.examples.few_shot import Example
 from curation.generation.prompts import types_of
 from curation.review.decisions import RULE, counts_still
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.roles import Role
@@ -160,7 +160,7 @@ def _edited_by_a_person() -> ColumnElement[bool]:
 
 def _by_a_person(query: Select[int]) -> Select[int]:
     return query.join(Reviewer, col(Reviewer.id) == Decision.reviewer_id).where(
-        col(Reviewer.kind) == ReviewerKind.PERSON, stands()
+        col(Reviewer.kind) == ReviewerKind.PERSON, not_retracted()
     )
 
 

@@ -15,7 +15,7 @@ from curation.generation.costs.spent import cost_rows
 from curation.release.selection import selection_of
 from curation.review.agreement.overlap import is_vote
 from curation.review.decisions import RULE, counts_still
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.people.reviewers import whose
 from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Variant, Verdict
 
@@ -121,7 +121,7 @@ def rules(session: Session, release: Release) -> list[tuple[str, str, int]]:
 
 
 def _counts() -> ColumnElement[bool]:
-    return and_(col(Variant.retired).is_(False), counts_still(), stands())
+    return and_(col(Variant.retired).is_(False), counts_still(), not_retracted())
 
 
 def _decisions(release: Release, *columns: Any) -> Select[*tuple[Any, ...]]:

@@ -91,10 +91,10 @@ def _latex_row(cells: Sequence[Cell]) -> str:
 
 def _tex(value: str) -> str:
     """Escape a text, and spell out those of our own characters that pdfLaTeX does not know."""
-    said = escaped(value)
+    text = escaped(value)
     for sign, spelled in _SIGNS.items():
-        said = said.replace(sign, spelled)
-    return said
+        text = text.replace(sign, spelled)
+    return text
 
 
 def _markdown(found: Report) -> str:

@@ -40,7 +40,7 @@ from sqlmodel import col
 
 from curation.anchors.sources import of_sources
 from curation.review.decisions import counts_still, made_by_rule
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.opinions.looks import knew_opinion
 from curation.review.people.reviewers import whose
 from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
@@ -188,7 +188,7 @@ def is_vote() -> ColumnElement[bool]:
         or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
         ~on_gold(),
         counts_still(),
-        stands(),
+        not_retracted(),
     )
 
 

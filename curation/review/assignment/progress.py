@@ -12,7 +12,7 @@ from sqlmodel import col
 from curation.plurals import counted
 from curation.review.assignment.plan import Plan
 from curation.review.decisions import counts_still, made_by_rule
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.people.reviewers import whose
 from db.models import Decision, Reviewer, ReviewerKind, Status, TypeRow, Variant
 
@@ -124,7 +124,7 @@ def _verdicts(session: Session) -> dict[int, _Verdicts]:
         )
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .where(col(Reviewer.kind) == ReviewerKind.PERSON, counts_still(), stands())
+        .where(col(Reviewer.kind) == ReviewerKind.PERSON, counts_still(), not_retracted())
         .group_by(col(Decision.variant_id))
     )
     return {

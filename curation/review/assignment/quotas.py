@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.review.decisions import chunks, made_by_rule
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.people.reviewers import is_by, person_now, whose
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
@@ -67,7 +67,7 @@ class Workload:
         ]
 
     def reached(self, type_ids: Iterable[str]) -> set[str]:
-        """Those of these types whose quota is reached."""
+        """The types among these whose quota is reached."""
         full = {share.type_id for share in self.shares() if share.is_reached}
         return set(type_ids) if ALL_TYPES in full else full.intersection(type_ids)
 
@@ -105,7 +105,7 @@ def _is_work() -> ColumnElement[bool]:
         ~col(Decision.adjudicates),
         ~made_by_rule(),
         or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
-        stands(),
+        not_retracted(),
     )
 
 

@@ -86,7 +86,7 @@ def _veiled_siblings(
 
 
 def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
-    """Where the anchor and the variant come from. ``hidden`` leaves out who wrote the variant."""
+    """The origin of the anchor and the variant. ``hidden`` leaves out who wrote the variant."""
     variant = focus.variant
     if hidden:
         return [focus.source]

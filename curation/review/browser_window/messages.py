@@ -48,7 +48,7 @@ def verdicts(past: Iterable[PastDecision], *, me: int, action: ShownCard) -> str
     rest = [decision for decision in past if decision.action_id != action.action_id]
     others = [decision for decision in latest_of_each(rest) if decision.reviewer_id != me]
     meanwhile = [f"{d.reviewer} had {did(d)}" for d in others if d.version >= action.version]
-    own = [d for d in rest if d.reviewer_id == me and d.stands and d.version >= action.version]
+    own = [d for d in rest if d.reviewer_id == me and d.is_valid and d.version >= action.version]
     meanwhile += [f"you had {did(d)} in another window" for d in own[-1:]]
     earlier = [f"{d.reviewer} {did(d)}" for d in others if d.version < action.version]
     sentences = []
@@ -81,7 +81,7 @@ def meanwhile(past: Iterable[PastDecision], seen: ShownCard, *, me: int, hidden:
         seen: the card as it was drawn.
         hidden: say who has decided, but not what.
     """
-    others = [d for d in past if d.stands and d.version >= seen.version and d.reviewer_id != me]
+    others = [d for d in past if d.is_valid and d.version >= seen.version and d.reviewer_id != me]
     if not others:
         return ""
     if hidden:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.review.decisions import chunks, counts_still
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.opinions.looks import knew_opinion
 from curation.review.people.reviewers import whose
 from db.models import Decision, Opinion, Reviewer, ReviewerKind, TypeRow, Variant, Verdict
@@ -58,7 +58,7 @@ def blind_verdicts(session: Session, variant_ids: Sequence[int]) -> dict[int, Pe
                 col(Decision.verdict) != Verdict.RETRACT,
                 ~col(Decision.adjudicates),
                 ~knew_opinion(),
-                stands(),
+                not_retracted(),
                 counts_still(),
             )
             .group_by(col(Decision.variant_id), whose())

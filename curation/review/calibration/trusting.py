@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, said_by
+from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, opinion_rule
 from curation.review.calibration.figures import PRECISION, Calibration, JudgeFigures, calibration
 from db.errors import HedgerowError
 from db.models import Verdict
@@ -65,7 +65,7 @@ def trust(
             f"found {refused[0][:100]!r}."
         )
     wanted = tuple(name for name in trusted if not types or name in types)
-    return Trust(said_by(ACCEPTED, figures.name), wanted, _why(found, figures, wanted))
+    return Trust(opinion_rule(ACCEPTED, figures.name), wanted, _why(found, figures, wanted))
 
 
 def _why(found: Calibration, figures: JudgeFigures, types: Sequence[str]) -> str:

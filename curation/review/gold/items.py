@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from curation.review import actions
 from curation.review.decisions import chunks, counts_still
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.notes import clean_lines
 from curation.review.people.reviewers import shown_name, whose
 from curation.review.shown_card import MAX_NOTE
@@ -106,7 +106,7 @@ def _current() -> Select[
         .where(
             col(GoldItem.removed_at).is_(None),
             col(Variant.retired).is_(False),
-            stands(),
+            not_retracted(),
             counts_still(),
         )
         .order_by(col(Decision.id))

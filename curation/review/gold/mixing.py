@@ -16,7 +16,7 @@ from curation.project.opening import GOLD_RATE, get_setting
 from curation.review.cards import Card
 from curation.review.decisions import chunks, counts_still
 from curation.review.gold.items import Gold, gold_items
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.notes import count_notes
 from curation.review.people.reviewers import is_by, whose
 from db.models import Decision, GoldUse, Reviewer, Status, Variant
@@ -81,7 +81,7 @@ def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> d
             .where(
                 col(Decision.variant_id).in_(some),
                 whose() == reviewer_id,
-                stands(),
+                not_retracted(),
                 counts_still(),
             )
             .group_by(col(Decision.variant_id))
@@ -97,7 +97,9 @@ def _has_decided(session: Session, reviewer_id: int, *, since: int, cards: int) 
     query = (
         select(col(Decision.action_id), col(Decision.shown_at))
         .where(
-            is_by(session, Decision.reviewer_id, reviewer_id), col(Decision.id) > since, stands()
+            is_by(session, Decision.reviewer_id, reviewer_id),
+            col(Decision.id) > since,
+            not_retracted(),
         )
         .order_by(col(Decision.id).desc())
         .limit(cards * _ROWS_OF_A_CARD)

@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.review.agreement.coefficients import kappa
 from curation.review.decisions import counts_still
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.opinions.looks import knew_opinion
 from curation.review.people.reviewers import whose
 from db.models import (
@@ -77,7 +77,7 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
         .where(
             col(Opinion.reviewer_id) == reviewer_id,
             col(Reviewer.kind) == ReviewerKind.PERSON,
-            stands(),
+            not_retracted(),
         )
         .group_by(col(Decision.variant_id), whose())
     )

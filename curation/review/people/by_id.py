@@ -23,7 +23,7 @@ def add(session: Session, name: str, role: Role) -> str:
             they would not be one.
     """
     if is_person(session, name):
-        raise HedgerowError(f"There is already a person '{name}'; change their role instead.")
+        raise HedgerowError(f"The person '{name}' already exists; change their role instead.")
     if role is not Role.LEAD and not lead_ids(session):
         raise HedgerowError(f"There is no lead yet; add '{name}' as a lead, or add a lead first.")
     found = ensure_reviewer(session, name)

@@ -19,7 +19,7 @@ from curation.review.calibration.figures import exact_share
 from curation.review.decisions import RULE, chunks, counts_still
 from curation.review.gold.items import gold_items
 from curation.review.gold.practice import Score, scores
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.people.reviewers import whose
 from curation.taxonomy.project_types import all_types
 from db.columns import seconds_between, whole
@@ -144,7 +144,7 @@ def _of_a_person() -> ColumnElement[bool]:
         ~col(Decision.adjudicates),
         func.substr(col(Decision.note), 1, len(RULE)) != RULE,
         or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
-        stands(),
+        not_retracted(),
     )
 
 
@@ -231,7 +231,7 @@ def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
             col(Reviewer.kind) == ReviewerKind.PERSON,
             col(Decision.blind),
             ~col(Decision.adjudicates),
-            stands(),
+            not_retracted(),
             counts_still(),
         )
         for key, variant_id, person, verdict in session.execute(query.order_by(col(Decision.id))):
@@ -253,7 +253,7 @@ def _before_settlement(session: Session) -> dict[int, Share]:
         .where(
             col(Decision.adjudicates),
             col(Reviewer.kind) == ReviewerKind.PERSON,
-            stands(),
+            not_retracted(),
             counts_still(),
         )
         .order_by(col(Decision.id))

@@ -138,7 +138,7 @@ def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) ->
     return types[key]
 
 
-def said(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a cell as text: numbers as digits, nested values as ''."""
     if isinstance(value, str):
         return value.strip()
@@ -150,6 +150,6 @@ def said(value: Any) -> str:
 def short(value: Any, *, longest: int) -> str:
     """Return a cell as canonical text, shortened; '' if it is not plain text."""
     try:
-        return canonical(said(value))[:longest].rstrip()
+        return canonical(cell_text(value))[:longest].rstrip()
     except HedgerowError:
         return ""

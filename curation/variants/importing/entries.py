@@ -15,8 +15,8 @@ from curation.variants.edits import MAX_TEXT
 from curation.variants.importing.cells import (
     Judged,
     Meanings,
+    cell_text,
     judged,
-    said,
     short,
     split_in,
     type_in,
@@ -162,7 +162,9 @@ class EntryReader:
         return FileAnchor(
             uid,
             text,
-            split_in(said(row.cells.get(split)), place=row.place, column=split) if split else "",
+            split_in(cell_text(row.cells.get(split)), place=row.place, column=split)
+            if split
+            else "",
             self._value(row, Role.SOURCE, _source),
             self._value(row, Role.LICENCE, _licence),
             self._value(row, Role.GENRE, checked_genre),
@@ -193,18 +195,18 @@ class EntryReader:
 
     def _type(self, row: Row) -> str:
         column = self._columns[Role.TYPE]
-        value = said(row.cells.get(column))
+        value = cell_text(row.cells.get(column))
         return type_in(value, self._types, place=row.place, column=column)
 
     def _verdict(self, row: Row) -> FileVerdict | None:
         column = self._columns.get(Role.VERDICT)
         if column is None:
-            by = said(self._cell(row, Role.DECIDED_BY)).casefold()
+            by = cell_text(self._cell(row, Role.DECIDED_BY)).casefold()
             known = by in ("person", "rule", "model")
             return FileVerdict("", by, Judged(Verdict.ACCEPT)) if known else None
         found = judged(
-            said(row.cells.get(column)),
-            reason=said(self._cell(row, Role.REASON)),
+            cell_text(row.cells.get(column)),
+            reason=cell_text(self._cell(row, Role.REASON)),
             note=short(self._cell(row, Role.NOTE), longest=MAX_NOTE),
             meanings=self._meanings,
             place=row.place,
@@ -219,7 +221,7 @@ class EntryReader:
 
     def _value(self, row: Row, role: Role, check: Callable[[str], str]) -> str:
         """Return the checked value of a cell; '' if there is none."""
-        value = said(self._cell(row, role))
+        value = cell_text(self._cell(row, role))
         if not value:
             return ""
         try:

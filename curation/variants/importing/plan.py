@@ -12,7 +12,7 @@ from sqlmodel import col
 from curation.anchors.importing.nli_texts import KnownAnchor, known_anchors
 from curation.content_uids import canonical, variant_uid
 from curation.review.decisions import chunks
-from curation.review.history import stands
+from curation.review.history import not_retracted
 from curation.review.people.reviewers import LABELS, get_reviewer, whose
 from curation.variants.importing.cells import Judged
 from curation.variants.importing.choices import Choices
@@ -271,7 +271,7 @@ def _given(session: Session, variant_ids: Iterable[int]) -> set[tuple[int, int, 
         query = (
             select(col(Decision.variant_id), whose(), col(Decision.verdict))
             .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-            .where(col(Decision.variant_id).in_(some), stands())
+            .where(col(Decision.variant_id).in_(some), not_retracted())
         )
         found.update((row[0], row[1], row[2]) for row in session.execute(query))
     return found

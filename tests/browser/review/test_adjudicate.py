@@ -1,4 +1,4 @@
-"""The Adjudicate page in Chromium: its keys settle, wait, and are text while somebody writes."""
+"""The Adjudicate page in Chromium: its keys settle conflicts, except while somebody types."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The editors of the review page in Chromium: checks while one writes, asked about once."""
+"""The editors of the review page in Chromium: checks while typing, and questions asked once."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def test_ctrl_enter_saves_from_every_field_and_what_was_typed_last(desk: Page, h
 def test_on_a_slow_line_no_typed_letter_is_lost_to_the_checks(
     project: Engine, home: Path, share: Share, chromium: Chromium
 ) -> None:
-    """Answers come 600 ms late, while the next words are being typed."""
+    """Answers arrive 600 ms late, while the next words are being typed."""
     with chromium.new_page() as page:
         page.add_init_script(SLOW_LINE)
         visit(page, share(home), "/review")
@@ -176,7 +176,7 @@ def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_disc
 def test_the_first_editor_of_a_browser_gives_the_cursor_to_the_wording(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
-    """The code of a large box comes later than that of a line the first time that one is drawn."""
+    """A text area loads its code later than a text field, when it is shown for the first time."""
     held = []
 
     def hold(route: Route) -> None:

@@ -1,4 +1,4 @@
-"""The review page in Chromium: keys, panels, and that no key decides what nobody saw."""
+"""The review page in Chromium: keys and panels. No key decides on a card that nobody saw."""
 
 import time
 from pathlib import Path
@@ -27,14 +27,15 @@ COUNT = "SELECT count(*) FROM decision"
 
 
 def count(home: Path) -> int:
-    """How many decisions are stored."""
+    """The number of stored decisions."""
     return int(str(rows(home, COUNT)[0][0]))
 
 
 def test_neither_a_held_key_nor_rapid_presses_decide_what_nobody_could_read(
     desk: Page, home: Path
 ) -> None:
-    """Chromium repeats a held key: only the first press counts. A card takes none for 200 ms."""
+    """Chromium repeats a held key, and only the first press counts. A card ignores keys for 200
+    ms."""
     before = shown(desk)
     desk.keyboard.down("a")
     for _ in range(30):
@@ -78,19 +79,19 @@ AT_ONCE = """([act, first]) => new Promise((resolve) => {
   observer.observe(document.body, {childList: true, subtree: true});
   document.querySelector(".st-key-decide button").click();
 })"""
-"""Accept, and press a key or click on Accept again just after the next card's buttons have come:
-that card, and for how many milliseconds it had been there.
+"""Accept, and press a key or click Accept again just after the next card's buttons appear. Returns
+that card, and how many milliseconds it had been visible.
 """
 
 
 SLOW_CLOCK = "const now = performance.now.bind(performance); performance.now = () => now() / 10;"
-"""A card takes nothing for two seconds, in which a busy machine gets round to a press, too."""
+"""Makes cards ignore keys for two seconds, enough for a busy machine to handle a press."""
 
 
 def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
     project: Engine, home: Path, share: Share, chromium: Chromium
 ) -> None:
-    """The server has drawn the card long ago then: only the browser can know."""
+    """The server drew the card long ago, so only the browser can know."""
     with chromium.new_page() as page:
         page.add_init_script(SLOW_LINE + SLOW_CLOCK)
         visit(page, share(home), "/review")
@@ -105,14 +106,15 @@ def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
             page.wait_for_timeout(1500)
             assert shown(page) == second != before
             assert count(home) == accepted
-            said = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"
-            assert "Key ignored" in page.evaluate(said)
+            content = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"
+            assert "Key ignored" in page.evaluate(content)
 
 
 def test_what_is_typed_while_a_panel_is_open_is_text_and_decides_nothing(
     desk: Page, home: Path
 ) -> None:
-    """Also where the cursor is not in the box: nobody types 'a' into an editor to accept."""
+    """This also applies if the cursor is outside the box: nobody types 'a' into an editor to
+    accept."""
     before = shown(desk)
     desk.keyboard.press("0")
     desk.keyboard.type("axs")  # before the panel is there

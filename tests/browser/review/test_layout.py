@@ -1,4 +1,4 @@
-"""The review page has its card and keys in the first screen, however long the sentences are."""
+"""The review page shows its card and keys on the first screen, even with long sentences."""
 
 from pathlib import Path
 from typing import Literal
@@ -33,7 +33,7 @@ WIDE, NARROW = (1440, 900), (800, 900)
 
 @pytest.fixture
 def long_card(project: Engine) -> str:
-    """The uid of a variant of some 45 words, of an anchor of 36, that has every chip."""
+    """The uid of a variant of some 45 words with every chip; its anchor has 36 words."""
     with writing(project) as session:
         variant = add_variant(session, add_anchor(session, LONG), "phrase", HEDGED)
         number = variant.id
@@ -50,7 +50,7 @@ def long_card(project: Engine) -> str:
 
 
 def is_in_first_screen(page: Page, part: Locator) -> bool:
-    """Whether the whole of it is in the window, which has not been scrolled."""
+    """Whether the whole element is visible in the window, without scrolling."""
     box, size = part.bounding_box(), page.viewport_size
     assert box is not None and size is not None
     whole = (
@@ -67,7 +67,7 @@ def keys(page: Page) -> Locator:
 
 
 def still(page: Page) -> FloatRect:
-    """Where the card is once it moves no more."""
+    """The position of the card once it no longer moves."""
     before = None
     while (box := card(page).bounding_box()) is None or box != before:
         before = box
@@ -76,7 +76,7 @@ def still(page: Page) -> FloatRect:
 
 
 def resize(page: Page, size: tuple[int, int]) -> None:
-    """Give the window another size, and wait until the page has followed."""
+    """Resize the window, and wait until the page has adapted."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
     expect(page.get_by_test_id("stApp")).to_have_css("width", f"{size[0]}px")
     still(page)
@@ -182,7 +182,7 @@ def test_the_page_scrolls_by_key_without_a_click(
 
 
 def toggle_sidebar(page: Page) -> None:
-    """Hide the sidebar, or bring it back, with the mouse."""
+    """Hide or show the sidebar with the mouse."""
     sidebar, back = page.get_by_test_id("stSidebar"), page.get_by_test_id("stExpandSidebarButton")
     hidden = back.count() > 0
     if hidden:

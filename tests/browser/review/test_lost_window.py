@@ -1,4 +1,4 @@
-"""A window that is lost with its server: the next one has its card and what was typed."""
+"""A window that is lost with its server: the next one shows its card and the typed text."""
 
 import signal
 from collections.abc import Iterator

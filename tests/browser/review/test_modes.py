@@ -1,4 +1,4 @@
-"""The review page in Chromium: permalinks, blind mode, families, queues without a mouse."""
+"""The review page in Chromium: permalinks, blind mode, families, and queues with the mouse."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,8 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
 def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant_is_now(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
-    """Decided, replaced, retired, unknown. That others have a name says nothing of this browser."""
+    """Decided, replaced, retired and unknown variants. Names in the project do not sign this
+    browser in."""
     with writing(project) as session:
         rejected, replaced, retired, *_ = session.execute(
             select(Variant).where(col(Variant.type_id) == "lexical")
@@ -68,10 +69,10 @@ def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant
         expect(card(page)).to_contain_text("status: rejected")
         page.reload()
     expect(page.get_by_text(f"Reviewing as {NAME}")).to_be_visible()
-    for uid, said in ((uids[1], "An edit has replaced this wording."), (uids[2], "Out of use")):
+    for uid, message in ((uids[1], "An edit has replaced this wording."), (uids[2], "Out of use")):
         page.goto(f"{address}/review?variant={uid}")
         expect(card(page)).to_have_attribute("data-variant", uid)
-        expect(card(page)).to_contain_text(said)
+        expect(card(page)).to_contain_text(message)
     page.goto(f"{address}/review?variant=<b>x</b>")
     expect(page.get_by_text("There is no variant '<b>x</b>'")).to_be_visible()
     expect(card(page)).to_be_visible()

@@ -1,4 +1,4 @@
-"""The second opinion in Chromium: a key asks for it; its suggestion becomes one's own edit."""
+"""The second opinion in Chromium: a key requests it, and its suggestion becomes the user's edit."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
     visit(page, share(home), "/review?type=Lexical+negation&order=Doubtful")
     expect(card(page)).to_have_attribute("data-variant", uid)
     settle(page)
-    said = page.get_by_text("would edit it")
+    opinion = page.get_by_text("would edit it")
     page.keyboard.press("b")
     expect(page.get_by_role("button", name="Not blind")).to_be_visible()
     page.goto(page.url.split("?")[0] + f"?variant={uid}")
@@ -35,12 +35,12 @@ def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
     settle(page)
     page.keyboard.press("j")
     expect(page.get_by_text("after you have decided")).to_be_visible()
-    expect(said).to_have_count(0)
+    expect(opinion).to_have_count(0)
     page.keyboard.press("b")
     expect(page.get_by_role("button", name="Not blind")).to_have_count(0)
     settle(page)
     page.keyboard.press("j")
-    expect(said).to_be_in_viewport()
+    expect(opinion).to_be_in_viewport()
     assert rows(home, "SELECT count(*) FROM opinion_look") == [(1,)]
     page.get_by_role("button", name="Edit from this suggestion").click()
     box = page.get_by_label("New wording, from the second opinion")

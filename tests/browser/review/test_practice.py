@@ -1,4 +1,4 @@
-"""A new reviewer practises with the keys, goes on to the queue, and meets a gold item there."""
+"""A new reviewer practises with the keys, continues with the queue, and meets a gold item there."""
 
 from pathlib import Path
 

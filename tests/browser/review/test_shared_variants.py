@@ -1,4 +1,4 @@
-"""Two people in two browsers, side by side, on variants that both are to decide on."""
+"""Two people in two browsers on variants that both should decide on."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What axe finds on a page, as people do who cannot see it well or at all."""
+"""Accessibility problems that axe finds on a page."""
 
 from typing import Any
 
@@ -9,25 +9,25 @@ from tests.browser.support.walk import settle
 
 REPORTED = {"serious", "critical"}
 ALSO = {"heading-order"}
-"""Less than serious to axe, but how people who listen to a page find their way on it."""
+"""Rules that axe considers less than serious, but that screen-reader users need for navigation."""
 
 ALL_RULES: dict[str, Any] = {"resultTypes": ["violations"]}
 COLOURS: dict[str, Any] = ALL_RULES | {"runOnly": ["color-contrast", "link-in-text-block"]}
-"""The rules whose outcome depends on light or dark."""
+"""The rules whose outcome depends on the light or dark scheme."""
 
 MOMENT = 500
-"""Milliseconds after which a page that was about to run anew is doing so."""
+"""Milliseconds after which a page that is about to rerun has started to."""
 
 LET_OFF = {
     # Vega gives the marks of an SVG chart roles without names. The chart as a whole has our words.
     "svg-img-alt": "[data-testid=stVegaLiteChart] svg *",
 }
-"""Rule → the selector of markup that is not ours and is let off it."""
+"""Rule → the selector of third-party markup that is excluded from it."""
 
 
 def axe(page: Page, options: dict[str, Any] = ALL_RULES) -> list[str]:
-    """What axe finds on the page, one line an element; not what passes: a page that is being drawn
-    anew is pale for a moment."""
+    """The problems on the page, one line per element. Temporary ones are ignored: a page that
+    reruns is pale for a moment."""
     if not _found(page, options):
         return []
     page.wait_for_timeout(MOMENT)

@@ -1,4 +1,4 @@
-"""``hedgerow app`` over a working directory, in a process of its own."""
+"""``hedgerow app`` for a working directory, in its own process."""
 
 import os
 import re
@@ -25,15 +25,15 @@ COMMAND = str(Path(sys.executable).with_name("hedgerow"))
 
 
 class App:
-    """An app on one port, which can be ended and started again.
+    """An app on one port, which can be stopped and started again.
 
     Attributes:
-        address: where it answers once it is started. The system chooses the port: another process
-            may be starting apps at the same time.
+        address: its address once it is started. The system chooses the port, because another
+            process may be starting apps at the same time.
     """
 
     def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
-        """Take a working directory, and further variables that it is started with."""
+        """Take a working directory, and additional environment variables."""
         self._home = home
         self._more = dict(environment or {})
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -42,7 +42,7 @@ class App:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the app, and wait until it answers."""
         own = {
             "HEDGEROW_HOME": str(self._home),
             "HEDGEROW_TRAINING_LOCK": str(self._home / "training.lock"),
@@ -58,18 +58,18 @@ class App:
             start_new_session=True,
         )
         assert process.stdout is not None
-        said = []
+        lines = []
         for line in process.stdout:
-            said.append(line)
+            lines.append(line)
             if re.search(re.escape(self.address), line):
                 break
         else:
-            pytest.fail("hedgerow app ended without an address: " + "".join(said))
+            pytest.fail("hedgerow app ended without an address: " + "".join(lines))
         # Nobody reads the rest, and a full pipe would stop the app.
         Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """End it and all that it has started, if it runs."""
+        """Stop the app and all its child processes, if it is running."""
         if self._process is not None:
             os.killpg(self._process.pid, how)
             self._process.wait(timeout=20)
@@ -78,7 +78,7 @@ class App:
 
 @contextmanager
 def served(home: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The address of an app over a working directory."""
+    """The address of an app for a working directory."""
     app = App(home, environment)
     try:
         app.start()
@@ -88,10 +88,10 @@ def served(home: Path, environment: Mapping[str, str] | None = None) -> Iterator
 
 
 def let_measuring_wait(session: Session) -> None:
-    """Store a run that is to measure, and that nobody starts.
+    """Store a measuring run that nobody starts.
 
-    Otherwise every edit, and every start of an app, would start one, which loads the encoder: that
-    takes several times as long as a test, and goes on while the next ones run.
+    Otherwise every edit and every start of an app would start one. Loading the encoder takes
+    several times as long as a test, and continues during the next tests.
     """
     create_run(session, kind=measuring.KIND, parameters={})
 

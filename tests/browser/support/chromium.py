@@ -1,4 +1,4 @@
-"""One Chromium for all tests of a process, and a page in it that goes from test to test."""
+"""One Chromium for all tests of a process, with a page that the tests reuse."""
 
 import re
 from asyncio import events
@@ -11,19 +11,18 @@ from bench.browsing import FLAGS
 
 SIZE = (1440, 900)
 PATIENCE_MS = 60_000
-"""How long a test waits for something to appear on a page; these machines are slow at times."""
+"""The timeout for something to appear on a page; these machines are sometimes slow."""
 
 
 class Chromium:
     """Lends pages to tests.
 
-    A page in a browser context of its own compiles all of Streamlit's scripts again, which takes
-    more than half of the time that the first visit takes. So there is one page, which ``page``
-    lends and clears.
+    A page in a new browser context compiles all of Streamlit's scripts again, which takes more than
+    half of the time of the first visit. Therefore ``page`` lends and clears a single page.
     """
 
     def __init__(self, browser: Browser) -> None:
-        """Take a browser, in the thread that Playwright was started in."""
+        """Take a browser, in the thread in which Playwright was started."""
         self._browser = browser
         self._loop = events.get_running_loop()
         self._kept: list[Page] = []
@@ -31,10 +30,10 @@ class Chromium:
 
     @contextmanager
     def page(self) -> Iterator[Page]:
-        """The page with nothing remembered from another test; another one if that is lent.
+        """The page without any state from other tests, or another page if this one is in use.
 
-        A test that gives it listeners takes them away again. Scripts that run at every visit
-        (``add_init_script``) cannot be taken away; they need a ``new_page``.
+        A test that adds listeners must remove them. Scripts that run at every visit
+        (``add_init_script``) cannot be removed; they need a ``new_page``.
         """
         with self.at_work():
             page = self._kept.pop() if self._kept else self._new()
@@ -46,7 +45,7 @@ class Chromium:
 
     @contextmanager
     def new_page(self) -> Iterator[Page]:
-        """A page that nobody had before."""
+        """A page that no test has used."""
         with self.at_work():
             page = self._new()
             yield page
@@ -54,9 +53,9 @@ class Chromium:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Let Playwright's event loop be the one that runs, but only meanwhile.
+        """Make Playwright's event loop the running one, but only within this context.
 
-        Playwright leaves it running while tests go on, and no test could run one of its own.
+        Playwright leaves it running during the tests, and then no test could run its own.
         """
         before = events._get_running_loop()
         events._set_running_loop(self._loop)
@@ -96,11 +95,11 @@ def _resize(page: Page) -> None:
 
 
 def _cleared(page: Page) -> bool:
-    """Leave the place that the page shows, and forget what was kept there.
+    """Leave the current page, and delete its stored data.
 
     Returns:
-        Whether another test can have the page: one whose server has ended still goes to where the
-        browser says so.
+        Whether another test can use the page. If its server has ended, the browser shows an error
+        page.
     """
     page.unroute_all()
     if place := re.match(r"http://[^/]+", page.url):

@@ -1,4 +1,4 @@
-"""Working at the desk of the review page, as a person does."""
+"""Actions of a reviewer on the review page."""
 
 import sqlite3
 from collections.abc import Callable
@@ -18,7 +18,7 @@ window.WebSocket = class extends Socket {
     super.addEventListener(type, late, ...more);
   }
 };"""
-"""All that the server sends arrives 600 ms later."""
+"""Everything that the server sends arrives 600 ms later."""
 
 
 def visit(page: Page, address: str, path: str, *, name: str = "Ada") -> None:
@@ -36,7 +36,7 @@ def shown(page: Page) -> str:
 
 
 def settle(page: Page) -> None:
-    """Wait until the page is drawn, buttons and all, and then as long as a card takes no key."""
+    """Wait until the page and its buttons are drawn, and until its card accepts keys."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     expect(page.locator("[class*=st-key-] button:visible, input:visible").first).to_be_visible()
@@ -52,7 +52,7 @@ def press(page: Page, key: str) -> None:
 
 
 def choose(page: Page, what: str, label: str) -> None:
-    """Choose a queue, type, order or view with the mouse: open its list, and click on it."""
+    """Choose a queue, type, order or view with the mouse: open its list, and click the entry."""
     page.get_by_role("button", name=f"{what}: ").click()
     page.get_by_role("radiogroup", name=what).get_by_role("radio", name=label).click()
 
@@ -63,7 +63,7 @@ def rows(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
 
 
 def editor(page: Page, key: str, label: str) -> Locator:
-    """Open an editor and wait, as a person does, until one can write in it."""
+    """Open an editor and wait until its field accepts text."""
     page.keyboard.press(key)
     box = page.get_by_label(label)
     expect(box).to_be_focused()
@@ -72,7 +72,7 @@ def editor(page: Page, key: str, label: str) -> Locator:
 
 
 def eventually(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait for what a key press is to store."""
+    """Wait until the result of a key press is stored."""
     for _ in range(PATIENCE_MS // 100):
         if condition():
             return

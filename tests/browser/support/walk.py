@@ -1,4 +1,4 @@
-"""Going through all pages of the app, each with all its parts, as somebody does who looks round."""
+"""Visits all pages of the app, with all of their sections."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from tests.support.checkout import ROOT
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 ADDRESSES = {"overview": "", "compare": "compare?set=Own+probes"}
-"""Of the pages that are not found under their names, or show more elsewhere."""
+"""Addresses of pages whose path is not their name, or that show more under another address."""
 
 WIDTHS = (1440, 800)
 PATIENCE = 30
-"""Tenths of a second that a page may take to follow its window."""
+"""Tenths of a second that a page may take to adapt to its window."""
 
 _VISIBLE = """[...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
     .filter(chart => chart.checkVisibility())"""
@@ -23,7 +23,7 @@ _BOX = f"""index => {{
     return chart?.getBoundingClientRect().toJSON();
 }}"""
 _STILL = "* { transition: none !important; animation: none !important }"
-"""Nothing is seen halfway between two colours."""
+"""Switches off transitions, so that no colour is measured halfway."""
 
 _PARTS = ".stMain [role=tab], .stMain [role=radiogroup][aria-label=Section] [role=radio]"
 _UNFOLD = """() => document.querySelectorAll('.stMain details:not([open]) > summary')
@@ -38,19 +38,19 @@ _HIDDEN = """() => [...document.querySelectorAll('h1, .hg-card, .stPageLink a')]
 
 
 def sign_in(page: Page, address: str, name: str = "Ada") -> None:
-    """Make it a browser in which somebody has signed in before."""
+    """Prepare a browser in which somebody has signed in before."""
     page.context.add_cookies([{"name": "hedgerow_reviewer", "value": name, "url": address}])
 
 
 def go(page: Page, address: str, path: str) -> None:
-    """Open a page and wait until everything on it is drawn."""
+    """Open a page and wait until everything is drawn."""
     page.goto(f"{address}/{path}")
     page.add_style_tag(content=_STILL)
     settle(page)
 
 
 def go_on(page: Page, address: str, path: str) -> None:
-    """The same by a link of the sidebar, if there is one and a page is open already."""
+    """The same with a link in the sidebar, if there is one and a page is already open."""
     link = page.locator(f"[data-testid=stSidebarNavLink][href='{address}/{path}']")
     if not page.url.startswith(address) or link.count() != 1:
         go(page, address, path)
@@ -70,7 +70,7 @@ def settle(page: Page) -> None:
 
 
 def look_round(page: Page, address: str) -> Iterator[str]:
-    """Open each page and each part of it with everything unfolded; gives what is open."""
+    """Open each page and each of its sections with everything expanded. Yields what is open."""
     for name in PAGES:
         go_on(page, address, ADDRESSES.get(name, name))
         _unfold(page)
@@ -88,7 +88,8 @@ def _unfold(page: Page) -> None:
 
 
 def hover_charts(page: Page) -> None:
-    """Go over every chart, so that its tooltips are drawn. A chart may be drawn anew meanwhile."""
+    """Move the mouse over every chart, to show its tooltips. A chart may be drawn again
+    meanwhile."""
     index = 0
     while box := page.evaluate(_BOX, index):
         for share in (0.3, 0.5, 0.7):
@@ -98,7 +99,7 @@ def hover_charts(page: Page) -> None:
 
 
 def misfits(page: Page) -> list[str]:
-    """What reaches beyond the window, or cannot be seen, in a wide window or in a narrow one."""
+    """Elements that exceed the window or cannot be seen, in a wide or a narrow window."""
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -108,7 +109,7 @@ def misfits(page: Page) -> list[str]:
 
 
 def _lasting_misfits(page: Page) -> list[str]:
-    """What doesn't fit, but for a moment: charts follow the width of the window with a delay."""
+    """Elements that do not fit. Short-lived ones are ignored, because charts adapt with a delay."""
     for _ in range(PATIENCE):
         page.wait_for_timeout(100)
         found: list[str] = [*page.evaluate(_TOO_WIDE), *page.evaluate(_HIDDEN)]

@@ -33,7 +33,7 @@ LEASED = "SELECT uid FROM lease JOIN variant ON variant.id = variant_id ORDER BY
 
 @pytest.fixture
 def address(project: Engine, home: Path, share: Share) -> str:
-    """Where Ada, Bert and Lea find the project."""
+    """The app's address for Ada, Bert and Lea."""
     with writing(project) as session:
         for name in ("Bert", "Lea"):
             person(session, name)
@@ -48,7 +48,7 @@ def two(chromium: Chromium) -> Iterator[tuple[Page, Page]]:
 
 
 def come(page: Page, address: str, path: str, name: str) -> str:
-    """Open a page as this person; the card that is shown."""
+    """Open a page as this person. Returns the shown card."""
     visit(page, address, path, name=name)
     expect(card(page)).to_be_visible()
     settle(page)

@@ -1,4 +1,4 @@
-"""hedgerow anchors add: from a file or the standard input, all or nothing."""
+"""hedgerow anchors add: from a file or standard input, all or nothing."""
 
 import json
 import sqlite3
@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 CSV = (
     "text,genre\nThe bridge is safe.,news\nThe ferry is late.,\nThe bridge is safe.,news\n"
@@ -68,13 +68,13 @@ def test_again_nothing_is_added_and_the_file_is_known(file: Path) -> None:
     again = ask("anchors", "add", str(file), "--source", "other")
     assert (again["added"], again["duplicates"], again["run"]) == (0, 3, None)
     assert again["added_before"] == first["run"]
-    assert "This file has already been added: 2 anchors from the source 'mine'." in said(
+    assert "This file has already been added: 2 anchors from the source 'mine'." in show(
         "anchors", "add", str(file)
     )
 
 
 def test_a_dry_run_adds_nothing_and_shows_what_speaks_against_rows(file: Path, home: Path) -> None:
-    shown = said("anchors", "add", str(file), "--dry-run")
+    shown = show("anchors", "add", str(file), "--dry-run")
     assert "Would add 2 anchors from the column 'text'." in shown
     assert "already negated" in shown and "The anchor is a question" in shown
     assert "--include-suspicious" in shown
@@ -99,7 +99,9 @@ def test_the_standard_input_is_read(file: Path, home: Path) -> None:
     assert (answer["added"], answer["format"], answer["source"]) == (2, "text", "standard input")
 
 
-def test_who_reviews_is_the_author(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reviewer_is_the_author(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     ask("anchors", "add", str(file))
     with sqlite3.connect(home / "hedgerow.db") as connection:
@@ -119,7 +121,7 @@ def test_entailments_and_contradictions_come_along(home: Path) -> None:
     ask("init", "--empty")
     file = home / "nli.csv"
     file.write_text(NLI, "utf-8")
-    shown = said("anchors", "add", str(file), "--dry-run")
+    shown = show("anchors", "add", str(file), "--dry-run")
     assert "Would add 1 entailment from the column 'entailment', pending." in shown
     assert "left out: 1 that are not a sentence" in shown
     answer = ask("anchors", "add", str(file), "--entailment", "", "--accept-originals")
@@ -157,7 +159,7 @@ def test_entailments_and_contradictions_come_along(home: Path) -> None:
         (["mine.csv", "--contradiction", "text"], "found 'text' twice"),
     ],
 )
-def test_what_goes_wrong_is_one_sentence_and_adds_nothing(
+def test_an_error_gives_one_sentence_and_adds_nothing(
     file: Path, home: Path, arguments: list[str], expected: str
 ) -> None:
     with sqlite3.connect(home / "hedgerow.db") as connection:
@@ -171,7 +173,7 @@ def test_what_goes_wrong_is_one_sentence_and_adds_nothing(
 
 def test_hostile_texts_cannot_steer_the_terminal(file: Path) -> None:
     file.write_text("text\n\x1b[31mRed\x1b]0;title\x07 is here.\nIs \u202eit?\n", "utf-8")
-    shown = said("anchors", "add", str(file), "--dry-run")
+    shown = show("anchors", "add", str(file), "--dry-run")
     assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
 
 
@@ -190,7 +192,7 @@ def test_labels_of_the_source_decide_what_comes_in(home: Path) -> None:
     ]
     file = home / "pairs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    dry = said("anchors", "add", str(file), "--dry-run")
+    dry = show("anchors", "add", str(file), "--dry-run")
     assert "Left out: 1 row rejected in the source ('answer')." in dry
     assert "labels 'hypothesis' as 1 entailment and 1 contradiction" in dry
     done = ask("anchors", "add", str(file))

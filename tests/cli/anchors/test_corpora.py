@@ -1,4 +1,4 @@
-"""The corpora that come with Hedgerow, from the terminal."""
+"""The bundled corpora on the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from curation.corpora.corpus import CORPORA, Corpus
 from curation.diagnostics import measuring
-from tests.cli.support.commands import ask, said
+from tests.cli.support.commands import ask, show
 
 NAME = "antonyms"
 
@@ -40,16 +40,16 @@ def test_the_list_says_how_many_anchors_of_how_many_are_here(ten_families: None)
     assert loaded() == dict.fromkeys(CORPORA, 0) | {NAME: 10}
     sizes = {row["corpus"]: row["of"] for row in ask("corpora", "list")["corpora"]}
     assert sizes == {one.id: one.anchors for one in CORPORA.values()}
-    row = next(line for line in said("corpora", "list").splitlines() if line.startswith(NAME))
+    row = next(line for line in show("corpora", "list").splitlines() if line.startswith(NAME))
     assert row.split()[1:3] == ["10", "12344"]
 
 
 def test_a_corpus_that_is_whole_says_that_nothing_was_missing(ten_families: None) -> None:
-    assert "added 10 anchors and 30 variants." in said("corpora", "add", NAME)
-    assert "nothing was missing." in said("corpora", "add", NAME)
+    assert "added 10 anchors and 30 variants." in show("corpora", "add", NAME)
+    assert "nothing was missing." in show("corpora", "add", NAME)
 
 
-def test_a_corpus_is_pending_until_a_rule_accepts_it_and_one_undo_takes_that_back(
+def test_a_corpus_is_pending_until_a_rule_accepts_it_and_has_one_undo(
     ten_families: None,
 ) -> None:
     variants = ask("corpora", "add", NAME)["variants"]

@@ -1,18 +1,18 @@
-"""Anchors on the command line: found, corrected, retired, restored; variants and notes for them."""
+"""Anchors on the command line: find, correct, retire, restore, and write variants and notes."""
 
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 pytestmark = pytest.mark.slow  # loading the starter corpus takes seconds
 
 
 @pytest.fixture
 def home_of_bo(loaded_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The starter corpus, worked on by Bo."""
+    """The starter corpus, on which Bo has worked."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Bo")
     return loaded_home
 
@@ -36,7 +36,7 @@ def test_anchors_are_found_by_their_text(home_of_bo: Path) -> None:
     assert [a["uid"] for a in found["anchors"]] == [anchor["uid"]]
     assert ask("anchors", "list", "--search", "%")["total"] < everything["total"]
     assert ask("anchors", "list", "--retired")["total"] == 0
-    shown = said("anchors", "list", "--search", anchor["uid"])
+    shown = show("anchors", "list", "--search", anchor["uid"])
     assert anchor["uid"] in shown and anchor["text"].split()[0] in shown
 
 
@@ -78,12 +78,12 @@ def test_several_anchors_are_retired_at_once_or_none(home_of_bo: Path) -> None:
     first, second, third = uids(3)
     assert "no anchor 'nope'" in complaint("anchors", "retire", first, "nope")
     assert ask("anchors", "list", "--retired")["total"] == 0
-    said_ = said("anchors", "retire", first, second)
+    said_ = show("anchors", "retire", first, second)
     assert "2 anchors retired." in said_
-    assert "1 anchor retired. 2 anchors were retired already." in said(
+    assert "1 anchor retired. 2 anchors were retired already." in show(
         "anchors", "retire", first, second, third
     )
-    assert "3 anchors restored." in said("anchors", "restore", first, second, third)
+    assert "3 anchors restored." in show("anchors", "restore", first, second, third)
 
 
 def test_genre_and_language_are_set_for_several_anchors(home_of_bo: Path) -> None:
@@ -117,7 +117,7 @@ def test_direction_and_control_characters_are_refused_with_force_too(
 
 
 def with_a_better_wording(home: Path) -> tuple[str, str]:
-    """An anchor about a bridge all of whose variants are accepted, and another wording of it."""
+    """An anchor about a bridge whose variants are all accepted, and a corrected text for it."""
     uid = str(
         one(
             home,
@@ -145,12 +145,12 @@ def test_a_correction_is_carried_over_to_accepted_variants(home_of_bo: Path) -> 
 
 def test_without_carry_over_the_variants_keep_their_words(home_of_bo: Path) -> None:
     uid, better = with_a_better_wording(home_of_bo)
-    output = said("anchors", "correct", uid, better)
+    output = show("anchors", "correct", uid, better)
     assert "also contain the corrected words" in output
     assert one(home_of_bo, "SELECT count(*) FROM variant WHERE text LIKE '%footbridge%'") == 0
 
 
-def test_a_variant_of_ones_own_and_a_note_on_it(home_of_bo: Path) -> None:
+def test_a_users_own_variant_and_a_note_on_it(home_of_bo: Path) -> None:
     words = ("review", "write", "--anchor", first_anchor(), "--type", "word", "--text")
     answer = ask(*words, "It may well be so.", "--cue", "may")
     assert (answer["status"], answer["cue"]) == ("accepted", "may")

@@ -1,4 +1,4 @@
-"""Generating on the command line: the estimate, a trial, the run, its resumption, the prompts."""
+"""Generating on the command line: estimate, trial, run, resuming, and prompts."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ from curation.project.opening import open_project
 from db.engine import writing
 from db.models import Anchor, RunState, Source, Split, Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, ended, said, stored_run
+from tests.cli.support.commands import ask, complaint, ended, show, stored_run
 from tests.support.factories import add_anchor
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import texts_for
@@ -25,7 +25,7 @@ from tests.support.servers.chat_server import texts_for
 
 @pytest.fixture(autouse=True)
 def anchors(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nine anchors without variants; measuring is tested elsewhere and loads an encoder."""
+    """Nine anchors without variants. Measuring is tested elsewhere, because it loads an encoder."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
@@ -41,7 +41,7 @@ def test_a_trial_makes_the_dry_run_know_tokens_and_cost(serve_chat: Serve) -> No
     before = ask(*asked, "--dry-run")
     assert (before["anchors"], before["calls"]) == (9, {"negation": 9, "hedge": 9})
     assert before["prompt_tokens"] is None and before["cost"] is None
-    assert "--limit 3" in said(*asked, "--dry-run")
+    assert "--limit 3" in show(*asked, "--dry-run")
     trial = ask(*asked, "--limit", "3")
     assert (trial["done"], trial["failed"]) == (6, 0) and trial["cost"] > 0
     after = ask(*asked, "--dry-run")
@@ -60,22 +60,22 @@ def test_generating_when_nothing_is_left_to_do_succeeds(serve_chat: Serve) -> No
     asked = ["generate", "--model", "fake", "--base-url", address]
     ask(*asked)
     calls, runs = len(server.asked), ask("status")["runs"]
-    assert "nothing to generate" in said(*asked)
+    assert "nothing to generate" in show(*asked)
     assert "nothing to generate" in ask(*asked)["message"]
     assert (len(server.asked), ask("status")["runs"]) == (calls, runs)
 
 
 def test_a_selection_that_matches_no_anchor_says_so() -> None:
     for which in ((), ("--which", "slots")):
-        told = said("generate", "--provider", "rules", "--search", "zzzz", *which)
-        assert "no anchor matches this selection" in told and "variants" not in told
-    planned = said("generate", "--model", "fake", "--search", "zzzz", "--dry-run")
+        output = show("generate", "--provider", "rules", "--search", "zzzz", *which)
+        assert "no anchor matches this selection" in output and "variants" not in output
+    planned = show("generate", "--model", "fake", "--search", "zzzz", "--dry-run")
     assert planned.splitlines()[1:] == ["There is nothing to generate for this selection."]
 
 
 def test_one_anchor_and_one_call_are_counted_as_one() -> None:
     asked = ("generate", "--provider", "rules", "--roles", "hedge", "--limit", "1", "--dry-run")
-    assert said(*asked).startswith("1 anchor, 1 call (1 for hedge).")
+    assert show(*asked).startswith("1 anchor, 1 call (1 for hedge).")
 
 
 def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
@@ -164,8 +164,8 @@ def test_rules_cost_nothing_and_say_how_many_variants_they_will_write() -> None:
 
 
 def test_a_dry_run_of_the_rules_speaks_of_no_tokens() -> None:
-    told = said("generate", "--provider", "rules", "--dry-run")
-    assert "costs nothing" in told and "tokens" not in told
+    output = show("generate", "--provider", "rules", "--dry-run")
+    assert "costs nothing" in output and "tokens" not in output
 
 
 def test_a_run_is_refused_while_another_makes_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_examples_from_reviewed_variants_go_into_the_prompt(serve_chat: Serve) -
     with writing(open_project(load_settings())) as session:
         query = select(Variant).where(col(Variant.type_id) == "verbal")
         query = query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        # First one of a training anchor: the others are no examples.
+        # First one of a training anchor. Other anchors provide no examples.
         query = query.order_by(col(Anchor.split) != Split.TRAIN, col(Variant.id))
         uids = [variant.uid for variant in session.execute(query).scalars()]
     ask("review", "edit", uids[0], "--text", "{text} **is** not so.", "--reviewer", "Ada")
@@ -235,8 +235,8 @@ def test_examples_from_reviewed_variants_go_into_the_prompt(serve_chat: Serve) -
     assert (added["version"], len(added["examples"])) == (2, 2)
     assert added["examples"][0]["text"] == "{text} **is** not so."
     assert ask("prompts", "add", "negation", "--examples", "2")["version"] == 2
-    told = said("prompts", "show", "negation")
-    assert "{examples}" in told and "verbal, edited: " in told
+    output = show("prompts", "show", "negation")
+    assert "{examples}" in output and "verbal, edited: " in output
     before = set(server.asked)
     ask(*asked)
     sent = set(server.asked) - before
@@ -247,12 +247,12 @@ def test_a_cost_that_was_counted_here_is_called_an_estimate(serve_chat: Serve) -
     address, server = serve_chat()
     server.reports = lambda usage: None
     asked = ["generate", "--model", "fake", "--base-url", address]
-    told = "(estimated: the server reports no usable token counts)"
-    assert told in said(*asked, "--limit", "2")
+    note = "(estimated: the server reports no usable token counts)"
+    assert note in show(*asked, "--limit", "2")
     found = ask(*asked, "--limit", "2")
     assert found["cost"] > 0 and found["cost_is_estimate"] is True
     sentence = complaint(*asked, "--budget", "0.001")
-    assert "Paused at the budget" in sentence and told in sentence
+    assert "Paused at the budget" in sentence and note in sentence
 
 
 def test_a_cap_in_money_is_refused_for_a_run_without_a_price(serve_chat: Serve) -> None:

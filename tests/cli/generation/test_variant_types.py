@@ -1,4 +1,4 @@
-"""Variant types on the command line: listed, added, changed, retired, restored."""
+"""Variant types on the command line: list, add, change, retire, restore."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 ADD = (
     "types",
@@ -45,7 +45,7 @@ def test_an_added_type_is_listed_behind_the_built_in_ones() -> None:
     assert ids() == [*built_in, "quantifier_negation"]
     listed = ask("types", "list")["types"][-1]
     assert (listed["surface_check"], listed["variants"]) == (check, 0)
-    assert "quantifier_negation" in said("types", "list")
+    assert "quantifier_negation" in show("types", "list")
     assert "quantifier_negation" in ask("status")["variants"]
 
 
@@ -68,7 +68,7 @@ def test_a_change_leaves_what_it_does_not_name(home: Path) -> None:
     assert changed["definition"] == "A negated quantifier denies the claim for some."
     assert changed["surface_check"] == {"require_new": ["negator"]}
     assert changed["guideline"] == "Rule, none: accept none."
-    assert "version 3" in said("types", "change", "quantifier_negation", "--name", "Quantified")
+    assert "version 3" in show("types", "change", "quantifier_negation", "--name", "Quantified")
 
 
 def test_retiring_and_restoring_can_be_repeated() -> None:
@@ -81,7 +81,7 @@ def test_retiring_and_restoring_can_be_repeated() -> None:
         assert "quantifier_negation" in ids("--retired")
 
 
-def test_what_is_wrong_is_one_sentence() -> None:
+def test_wrong_input_gives_one_sentence() -> None:
     ask(*ADD)
     assert "is already a type" in complaint(*ADD)
     assert "built in" in complaint("types", "retire", "verbal")

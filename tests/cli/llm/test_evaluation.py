@@ -1,4 +1,4 @@
-"""A language model that was finetuned here is measured: its adapter, and the merged model."""
+"""Evaluating a language model that was finetuned here: its adapter, and the merged model."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.curation.support.families import add_family, add_plain_family
 
 
 @pytest.fixture
 def released(opened_home: Path) -> None:
-    """Three families to train on, and one to validate with."""
+    """Three families for training, and one for validation."""
     with writing(open_project(load_settings())) as session:
         for number in range(3):
             add_plain_family(session, number, split=Split.TRAIN)
@@ -32,7 +32,7 @@ def test_a_release_is_written_as_question_pairs(released: None, tmp_path: Path, 
     assert answer["notes"][0] == "16 question pairs, half of them with the answer Yes."
     where = folder if form == "openai" else folder / form
     assert len((where / "train.jsonl").read_text(encoding="utf-8").splitlines()) == 12
-    output = said("llm", "pairs", str(folder), "--format", form)
+    output = show("llm", "pairs", str(folder), "--format", form)
     assert "question pairs of release 1" in output and ("tokens" in output) == (form == "openai")
 
 

@@ -1,4 +1,4 @@
-"""Finetuning at a provider on the command line: what it would take, the run, its end."""
+"""Finetuning at a provider on the command line: estimate, run, result."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, ended, said
+from tests.cli.support.commands import ask, complaint, ended, show
 from tests.curation.support.families import add_plain_family
 from tests.support.generating import Serve
 from tests.support.generating import serve_chat as serve_chat
@@ -18,7 +18,7 @@ from tests.support.generating import serve_chat as serve_chat
 
 @pytest.fixture(autouse=True)
 def released(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three families to train on."""
+    """Three families for training."""
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     with writing(open_project(load_settings())) as session:
         for number in range(3):
@@ -31,9 +31,9 @@ def test_a_dry_run_says_tokens_and_money_and_sends_nothing(serve_chat: Serve) ->
     found = ask(*asked)
     assert (found["train"], found["validation"], found["release"]) == (12, 0, 1)
     assert found["cost"] == pytest.approx(found["tokens"] * 2 * 3 / 1e6)
-    assert "12 question pairs of release 1" in said(*asked) and "for 2 epochs" in said(*asked)
+    assert "12 question pairs of release 1" in show(*asked) and "for 2 epochs" in show(*asked)
     address, server = serve_chat()
-    output = said("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
+    output = show("llm", "provider", "--model", "small", "--base-url", address, "--dry-run")
     assert "Its price is not known" in output and not server.batches.uploads
     assert ask("status")["runs"] == []
 
@@ -44,12 +44,12 @@ def test_a_finetuning_ends_with_the_models_name(serve_chat: Serve) -> None:
     found = ask(*asked, "--seed", "3", "--arm", "paper")
     assert found["fine_tuned_model"] == "ft:small:org::ftjob-1"
     assert (found["state"], found["arm"], found["seed"]) == ("done", "paper", 3)
-    assert "Its name at the provider is ft:small:org" in said(*asked)
+    assert "Its name at the provider is ft:small:org" in show(*asked)
     shown = ask("runs", "show", str(found["run"]))
     assert shown["kind"] == "finetune-provider" and shown["figures"]["loss"] == 0.25
 
 
-def test_what_fails_is_one_sentence(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_gives_one_sentence(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     address, server = serve_chat()
     asked = ["llm", "provider", "--model", "small", "--base-url", address]
     server.finetuning.fails = "No."

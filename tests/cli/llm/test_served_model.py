@@ -1,4 +1,4 @@
-"""The loop closes: a model that was finetuned here writes variants and judges them, once served."""
+"""A model that was finetuned here writes and judges variants when it is served."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def served(small_llama: Path, fill: Fill, tmp_path: Path) -> Iterator[list[str]]
         yield ["--base-url", address, "--model", str(merged)]
 
 
-def test_nonsense_is_stored_and_told_and_changes_nothing(served: list[str]) -> None:
+def test_nonsense_is_stored_and_reported_and_changes_nothing(served: list[str]) -> None:
     engine = open_project(load_settings())
     with reading(engine) as session:
         variants = session.execute(select(col(Variant.id)).order_by(col(Variant.id))).all()
@@ -53,7 +53,7 @@ def test_nonsense_is_stored_and_told_and_changes_nothing(served: list[str]) -> N
         written = session.execute(select(Answer)).scalars().all()
         states = set(session.execute(select(col(ModelCall.state))).scalars())
         assert session.execute(select(col(Variant.id)).order_by(col(Variant.id))).all() == variants
-    assert code == 1 and "calls failed" in generated["error"], "nonsense is no variant"
+    assert code == 1 and "calls failed" in generated["error"], "nonsense is not a variant"
     assert states == {CallState.FAILED}
     assert written and all(answer.raw and answer.completion_tokens for answer in written)
     assert {answer.error for answer in written} <= {"unreadable", "cut off"}
@@ -63,7 +63,7 @@ def test_nonsense_is_stored_and_told_and_changes_nothing(served: list[str]) -> N
         run = session.get(Run, judged["run"])
         assert run is not None and run.kind == "judge"
         opinions = session.execute(select(Answer).where(col(Answer.id) > written[-1].id)).scalars()
-        said = opinions.all()
+        given = opinions.all()
         assert session.execute(select(Opinion)).first() is None
-    assert code == 1 and "calls failed" in judged["error"], "nonsense is no opinion"
-    assert said and all(answer.raw for answer in said)
+    assert code == 1 and "calls failed" in judged["error"], "nonsense is not an opinion"
+    assert given and all(answer.raw for answer in given)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import hedgerow
-from tests.cli.support.commands import ask, complaint, process, said
+from tests.cli.support.commands import ask, complaint, process, show
 from tests.support.harness_tasks import save_own_tasks
 
 
 @pytest.fixture(autouse=True)
 def project(opened_home: Path) -> None:
-    """An empty one."""
+    """An empty project."""
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def tasks(tmp_path: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_task_of_ones_own(small_llama: Path, tasks: str) -> None:
+def test_a_user_defined_task(small_llama: Path, tasks: str) -> None:
     model = ("--model", str(small_llama))
     ended = process("benchmark", "lm_eval:opposites", *model, "--data", tasks, "--json")
     answer = json.loads(ended.stdout)
@@ -45,7 +45,7 @@ def test_a_task_of_ones_own(small_llama: Path, tasks: str) -> None:
     assert line["kind"] == "causal-lm" and line["seconds_per_item"] > 0
     assert (line["published"], line["cost_per_item"]) == (False, None)
     assert line["scores"] == {"opposites": answer["score"], "sums": 0.0}
-    head, row = said("benchmarks", "--table").splitlines()[:2]
+    head, row = show("benchmarks", "--table").splitlines()[:2]
     assert head.split()[:2] == ["model", "Kind"] and "causal-lm" in row
 
 
@@ -73,7 +73,7 @@ def test_the_harness_is_not_installed(small_llama: Path, monkeypatch: pytest.Mon
     assert "run: pip install 'hedgerow[lm-eval]'" in output
 
 
-def test_papers_stand_below_what_is_measured(tmp_path: Path) -> None:
+def test_published_lines_come_after_measured_ones(tmp_path: Path) -> None:
     rows = [{"q1": "a b", "q2": "c d", "doc1": "a b e", "doc2": "c d e"}]
     data = tmp_path / "nevir.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -82,6 +82,6 @@ def test_papers_stand_below_what_is_measured(tmp_path: Path) -> None:
     assert [line["published"] for line in lines] == [False] + [True] * (len(lines) - 1)
     hedge = next(line for line in lines if line["model"] == "Llama-3-8B-Hedge")
     assert (hedge["kind"], hedge["scores"]) == ("causal-lm", {"NevIR": 78.13})
-    assert "Llama-3-8B-Hedge (HedgeTriple, Table 3: language models)" in said(
+    assert "Llama-3-8B-Hedge (HedgeTriple, Table 3: language models)" in show(
         "benchmarks", "--table"
     ).replace("\n", " ")

@@ -1,4 +1,4 @@
-"""Language models from the command line: finetuned, shown again, compared by arm."""
+"""Language models on the command line: finetune, show, compare by arm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.curation.support.families import add_plain_family
 
 QUICK = ("--set", "epochs=1", "--set", "gradient_checkpointing=false")
@@ -41,9 +41,9 @@ def test_a_finetuning_says_where_the_model_is_and_can_be_shown_again(
     shown = ask("llm", "show", "1")
     assert shown["looks"] == trained["looks"] and len(shown["looks"]) == 2
     assert shown["recipe"]["arm"] == "both" and shown["model"] == trained["model"]
-    output = said("llm", "show", "1")
+    output = show("llm", "show", "1")
     assert "Finetuned " in output and "validation questions answered correctly" in output
-    assert "Finetune a language model" in said("runs", "list")
+    assert "Finetune a language model" in show("runs", "list")
 
 
 def test_a_stored_run_waits_and_is_carried_out_by_its_number(small_llama: Path) -> None:
@@ -51,11 +51,11 @@ def test_a_stored_run_waits_and_is_carried_out_by_its_number(small_llama: Path) 
     recipe.write_text("epochs: 1\nmax_pairs: 8\n")
     queued = ask("llm", "train", "--base", str(small_llama), "--recipe", str(recipe), "--queue")
     assert (queued["run"], queued["state"], queued["steps"]) == (1, "queued", 1)
-    assert "queued; nothing was measured yet" in said("llm", "show", "1")
+    assert "queued; nothing was measured yet" in show("llm", "show", "1")
     assert ask("run", "1")["pairs"]["train"] == 8
 
 
-def test_what_cannot_be_finetuned_is_one_sentence(
+def test_a_model_that_cannot_be_finetuned_gives_one_sentence(
     small_llama: Path, tiny_encoder: Path, home: Path
 ) -> None:
     base = ("--base", str(small_llama))

@@ -1,4 +1,4 @@
-"""`hedgerow adapter`: what it prints, and that what it writes can be measured at once."""
+"""`hedgerow adapter`: its output, and that the written adapter can be measured immediately."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ import torch
 from curation.encoders.adapter_folders import ADAPTER_WEIGHTS
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 
 @pytest.fixture
 def trained(tmp_path: Path) -> Path:
-    """The built-in encoder, as if a training had changed two of its weights."""
+    """The built-in encoder with two changed weights, like after training."""
     model = load_encoder(DEFAULT_ENCODER, device="cpu")
     layer = model[0].model.encoder.layer[0].output
     with torch.no_grad():
@@ -33,8 +33,8 @@ def test_an_adapter_of_a_folder_needs_no_project_and_is_a_model(trained: Path, h
     assert answer["share_of_layers"] == pytest.approx(1, abs=1e-3)
     measured = ask("similarity", "--model", "out", "--before", str(trained))
     assert measured["model"] == str(home / "out")
-    told = said("adapter", "second", "--model", str(trained), "--rank", "1")
-    assert "At rank 1 it contains 36.0% of the change of all weights" in told
+    output = show("adapter", "second", "--model", str(trained), "--rank", "1")
+    assert "At rank 1 it contains 36.0% of the change of all weights" in output
     assert "already exists" in complaint("adapter", "out", "--model", str(trained))
 
 
@@ -45,7 +45,7 @@ def test_wrong_usage_is_explained_in_a_sentence(opened_home: Path) -> None:
 
 
 def test_the_bundled_encoder_is_measured_by_its_name(home: Path) -> None:
-    (home / TRAINED_ENCODER).mkdir()  # a folder of the name is not meant
+    (home / TRAINED_ENCODER).mkdir()  # it does not mean a folder with this name
     answer = ask("similarity", "--model", TRAINED_ENCODER, "--before", DEFAULT_ENCODER)
     assert (answer["model"], answer["before"]) == (TRAINED_ENCODER, DEFAULT_ENCODER)
     contradicted, weakened, affirmed = (

@@ -12,7 +12,7 @@ import pytest
 
 from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, process, said
+from tests.cli.support.commands import ask, complaint, process, show
 from tests.support.checkpoints import dpr, monot5
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import (
@@ -26,7 +26,7 @@ from tests.training.benchmarks.support.samples import (
 
 @pytest.fixture(autouse=True)
 def project(opened_home: Path) -> None:
-    """An empty one."""
+    """An empty project."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: 
     listed = ask("benchmarks")["results"]
     assert [row["model"] for row in listed] == ["TF-IDF", str(tiny_encoder)]
     assert ask("benchmarks", "--benchmark", "nevir") == {"results": []}
-    assert "TF-IDF" in said("benchmarks").splitlines()[1]
+    assert "TF-IDF" in show("benchmarks").splitlines()[1]
 
 
 def test_the_bundled_encoder_is_measured_by_its_name(sample: str) -> None:
@@ -60,7 +60,7 @@ def test_the_bundled_encoder_is_measured_by_its_name(sample: str) -> None:
     assert answer["model_hash"] == fingerprint(TRAINED_ENCODER)
 
 
-def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir: str) -> None:
+def test_user_defined_prompts_are_reported_with_the_result(tiny_encoder: Path, nevir: str) -> None:
     asked = ["benchmark", "nevir", "--data", nevir, "--model", str(tiny_encoder)]
     plain = ask(*asked)
     assert (plain["scoring"], plain["query_prompt"], plain["document_prompt"]) == ("", None, None)
@@ -68,10 +68,10 @@ def test_prompts_of_ones_own_are_told_with_the_result(tiny_encoder: Path, nevir:
     assert (answer["query_prompt"], answer["document_prompt"]) == ("query: ", "")
     assert answer["scoring"].startswith("prompts ")
     assert len(ask("benchmarks")["results"]) == 2
-    assert 'query prompt "query: "' in " ".join(said("benchmarks").split())
+    assert 'query prompt "query: "' in " ".join(show("benchmarks").split())
 
 
-def test_prompts_are_refused_where_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
+def test_prompts_are_refused_if_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
     asked = ["benchmark", "semantoneg", "--data", sample, "--model", str(tiny_encoder)]
     assert "remove the prompts" in complaint(*asked, "--query-prompt", "query: ")
     assert ask("benchmarks") == {"results": []}
@@ -95,22 +95,27 @@ def test_a_language_model_is_measured_by_its_folder(small_llama: Path, nevir: st
     answer = ask(*asked)
     assert (answer["architecture"], answer["n"], answer["scoring"]) == ("causal-lm", 2, "")
     assert (answer["unanswered"], answer["unanswered_share"]) == (0, 0.0)
-    told = answer["asked"]
-    assert (told["prompt"], told["version"], told["orders"], told["prompts"]) == (
+    prompting = answer["asked"]
+    assert (
+        prompting["prompt"],
+        prompting["version"],
+        prompting["orders"],
+        prompting["prompts"],
+    ) == (
         "relevance",
         1,
         2,
         8,
     )
-    assert 0 <= told["first_share"] <= 100 and 0 <= told["changed_share"] <= 100
+    assert 0 <= prompting["first_share"] <= 100 and 0 <= prompting["changed_share"] <= 100
     again = ask("llm", "evaluate", *asked[1:])
-    assert (again["score"], again["asked"]) == (answer["score"], told), "the same command"
+    assert (again["score"], again["asked"]) == (answer["score"], prompting), "the same command"
     assert ask(*asked, "--dry-run")["seconds"] > 0
-    shown = " ".join(said("benchmarks").split())
+    shown = " ".join(show("benchmarks").split())
     assert "Prompt: relevance, version 1, in 2 orders:" in shown
 
 
-def test_a_prompt_of_ones_own_is_a_version_and_another_line(
+def test_a_user_defined_prompt_is_a_version_and_another_line(
     small_llama: Path, nevir: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.txt"
@@ -123,24 +128,24 @@ def test_a_prompt_of_ones_own_is_a_version_and_another_line(
     assert len(ask("benchmarks")["results"]) == 2
     listed = [row["prompt"] for row in ask("prompts", "list")["prompts"]]
     assert listed.count("relevance") == 2 and listed.count("paraphrase_choice") == 1
-    told = complaint(*asked, "--prompt", "relevance")
-    assert "Expected --prompt relevance=2 or the like, found relevance." in told
+    message = complaint(*asked, "--prompt", "relevance")
+    assert "Expected --prompt relevance=2 or the like, found relevance." in message
     assert "found 'hedge'" in complaint(*asked, "--prompt", "hedge=1")
     assert "from 1 to 2, found 3" in complaint(*asked, "--prompt", "relevance=3")
     encoder = ["benchmark", "nevir", "--data", nevir, "--model", DEFAULT_ENCODER]
     assert "remove the versions" in complaint(*encoder, "--prompt", "relevance=1")
 
 
-def test_what_is_no_causal_model_is_refused_in_one_sentence(
+def test_a_model_that_is_not_causal_is_refused_with_one_sentence(
     tiny_encoder: Path, small_llama: Path, nevir: str, tmp_path: Path
 ) -> None:
     asked = ["benchmark", "nevir", "--data", nevir, "--model"]
     causal = ["--architecture", "causal-lm"]
-    told = complaint(*asked, str(tiny_encoder), *causal)
-    assert "Expected a causal-lm in" in told and "found a bi-encoder" in told
+    message = complaint(*asked, str(tiny_encoder), *causal)
+    assert "Expected a causal-lm in" in message and "found a bi-encoder" in message
     assert "Expected a model in" in complaint(*asked, str(tmp_path), *causal)
-    told = complaint(*asked, str(small_llama), "--query-prompt", "query: ")
-    assert "has no query and document prompts" in told
+    message = complaint(*asked, str(small_llama), "--query-prompt", "query: ")
+    assert "has no query and document prompts" in message
     dead = ["--architecture", "chat", "--base-url", "http://127.0.0.1:9/v1"]
     assert "calls in a row got no answer" in complaint(*asked, "some-llm", *dead)
 
@@ -157,8 +162,10 @@ def test_a_plug_in_is_in_the_help_and_measured(
     asked = ["benchmark", "semantoneg", "--data", sample, "--architecture"]
     answer = ask(*asked, "words-in-common")
     assert (answer["model"], answer["architecture"]) == ("words-in-common", "words-in-common")
-    told = complaint(*asked, "broken")
-    assert "plug-in 'broken' of the package 'broken' cannot be loaded (ModuleNotFoundError" in told
+    message = complaint(*asked, "broken")
+    assert (
+        "plug-in 'broken' of the package 'broken' cannot be loaded (ModuleNotFoundError" in message
+    )
 
 
 def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
@@ -167,9 +174,9 @@ def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
     assert (answer["items"], answer["texts"], answer["chat"]["prompts"]) == (6, 12, 18)
     assert 0 < answer["chat"]["cost"] < answer["chat"]["most"]
     random = ["benchmark", "semantoneg", "--architecture", "random", "--dry-run"]
-    shown = said(*random, "--data", sample)
+    shown = show(*random, "--data", sample)
     assert ["items", "6"] in map(str.split, shown.splitlines()) and "prompts" not in shown
-    of_mteb = said("benchmark", "mteb:quick", "--model", DEFAULT_ENCODER, "--dry-run")
+    of_mteb = show("benchmark", "mteb:quick", "--model", DEFAULT_ENCODER, "--dry-run")
     assert "tasks " in of_mteb and "items" not in of_mteb
     assert ask("benchmarks") == {"results": []}
     assert "SemAntoNeg is not on the model hub" in complaint(*random), "no file was named for good"
@@ -187,7 +194,7 @@ def test_the_file_that_was_named_last_is_measured(sample: str, tmp_path: Path) -
     assert ask(*random)["data"] == Path(sample).name
 
 
-def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -> None:
+def test_a_suite_of_the_users_sentences_is_written_and_measured(tmp_path: Path) -> None:
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
     out = tmp_path / "suite.jsonl"
     assert ask("benchmarks", "suite", str(out), "--forms", str(forms)) == {
@@ -196,14 +203,16 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     }
     answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
     assert answer["n"] == 4 * len(SENTENCES)
-    told = complaint("benchmarks", "suite", str(tmp_path / "new"))
-    assert told.startswith("Expected --sentences or --forms with a file, or a release")
+    message = complaint("benchmarks", "suite", str(tmp_path / "new"))
+    assert message.startswith("Expected --sentences or --forms with a file, or a release")
     nowhere = str(tmp_path / "nowhere" / "suite.jsonl")
-    told = complaint("benchmarks", "suite", nowhere, "--forms", str(forms))
-    assert "Expected a folder for 'suite.jsonl'" in told
+    message = complaint("benchmarks", "suite", nowhere, "--forms", str(forms))
+    assert "Expected a folder for 'suite.jsonl'" in message
 
 
-def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path) -> None:
+def test_a_suite_is_built_from_sentences_and_those_without_forms_are_reported(
+    tmp_path: Path,
+) -> None:
     sentences, out = tmp_path / "own.txt", tmp_path / "suite.jsonl"
     sentences.write_text("The soup is not hot.\nThe sea is not purple.\nI'm not guilty.\n")
     suite = ["benchmarks", "suite", str(out), "--sentences", str(sentences)]
@@ -220,13 +229,15 @@ def test_a_suite_is_made_of_sentences_and_what_gives_none_is_told(tmp_path: Path
     answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
     assert answer["n"] == 8
     forms = tmp_path / "forms.jsonl"
-    shown = said("benchmarks", "suite", str(forms), *suite[3:], "--as-forms")
+    shown = show("benchmarks", "suite", str(forms), *suite[3:], "--as-forms")
     assert "Wrote 2 sentences in four forms" in shown and "The sea is not purple." in shown
     again = tmp_path / "again.jsonl"
     ask("benchmarks", "suite", str(again), "--forms", str(forms))
     assert again.read_bytes() == out.read_bytes()
-    told = complaint("benchmarks", "suite", str(tmp_path / "x"), *suite[3:], "--forms", str(forms))
-    assert told == "Expected --forms or --sentences, found both; remove one."
+    message = complaint(
+        "benchmarks", "suite", str(tmp_path / "x"), *suite[3:], "--forms", str(forms)
+    )
+    assert message == "Expected --forms or --sentences, found both; remove one."
     sentences.write_text("The sea is blue.\n")
     assert "none in 1 sentence; the first, 'The sea is blue.'" in complaint(
         "benchmarks", "suite", str(tmp_path / "x"), *suite[3:]
@@ -240,8 +251,8 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
     ask("init")
     for file in (home / "hedgerow.db", forms):
         before = file.read_bytes()
-        told = complaint("benchmarks", "suite", str(file), "--forms", str(forms))
-        assert f"Expected a new file, but '{file}' already exists" in told
+        message = complaint("benchmarks", "suite", str(file), "--forms", str(forms))
+        assert f"Expected a new file, but '{file}' already exists" in message
         assert file.read_bytes() == before
 
 
@@ -283,7 +294,7 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         (["hedgerow", "--architecture", "random"], "There is no release yet"),
     ],
 )
-def test_what_cannot_be_measured(arguments: list[str], sentence: str) -> None:
+def test_models_that_cannot_be_measured(arguments: list[str], sentence: str) -> None:
     assert sentence in complaint("benchmark", *arguments)
 
 
@@ -295,17 +306,17 @@ def test_a_file_without_items_or_with_wrong_columns_is_one_sentence(
 ) -> None:
     path = tmp_path / f"data.{ending}"
     path.write_text(content, encoding="utf-8")
-    told = complaint("benchmark", name, "--architecture", "random", "--data", str(path))
-    assert told.startswith("Expected ") and f"data.{ending}" in told
-    told = complaint("benchmarks", "suite", str(tmp_path / "out"), "--forms", str(path))
-    assert told.startswith("Expected ") and f"data.{ending}" in told
+    message = complaint("benchmark", name, "--architecture", "random", "--data", str(path))
+    assert message.startswith("Expected ") and f"data.{ending}" in message
+    message = complaint("benchmarks", "suite", str(tmp_path / "out"), "--forms", str(path))
+    assert message.startswith("Expected ") and f"data.{ending}" in message
     assert ask("status")["runs"] == [] and not (tmp_path / "out").exists()
 
 
 def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The hub's client asked six times, for half a minute."""
+    """The hub's client would ask six times, for half a minute."""
     from huggingface_hub import constants
 
     ask("init", "--empty")
@@ -315,8 +326,8 @@ def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
         monkeypatch.setattr(constants, name, value)
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
-    told = complaint("benchmark", "nevir", "--architecture", "random")
-    assert "connect to the network, or use a file on this machine" in told
+    message = complaint("benchmark", "nevir", "--architecture", "random")
+    assert "connect to the network, or use a file on this machine" in message
     assert [seconds for seconds in waits if seconds >= 1] == []
     assert constants.HF_HUB_OFFLINE is False
     assert ask("runs", "list") == {"runs": []}, "nothing that failed is stored"
@@ -331,8 +342,8 @@ def test_a_classifier_that_gives_no_score_is_refused_before_a_run_is_stored(
     config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]} | classes
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "model.safetensors").write_bytes(b"weights")
-    told = complaint("benchmark", "semantoneg", "--data", sample, "--model", str(folder))
-    assert "Expected a cross-encoder with one output, or with a class 'entailment'" in told
+    message = complaint("benchmark", "semantoneg", "--data", sample, "--model", str(folder))
+    assert "Expected a cross-encoder with one output, or with a class 'entailment'" in message
     assert ask("runs", "list") == {"runs": []}
 
 

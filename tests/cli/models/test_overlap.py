@@ -1,4 +1,4 @@
-"""What commands say of texts that a release shares with benchmarks."""
+"""Warnings of commands about texts that a release shares with benchmarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.support.commands import said, stored_run
+from tests.cli.support.commands import show, stored_run
 from tests.curation.support.families import add_plain_family
 from tests.support.overlapping import SAID, keep_doors
 
@@ -48,7 +48,7 @@ def test_training_warns_before_it_starts(tiny_encoder: Path) -> None:
 
 def test_the_card_of_an_export_names_them(home: Path) -> None:
     _project()
-    said("export", str(home / "out"))
+    show("export", str(home / "out"))
     card = (home / "out" / "README.md").read_text("utf-8")
     assert "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |" in card
     assert "| SemAntoNeg | doors.jsonl | anchor | " in card

@@ -1,4 +1,4 @@
-"""Similarities on the command line: the paper's figure, the bundled groups, stored sets."""
+"""Similarities on the command line: the paper's Figure 1, the bundled groups, stored sets."""
 
 from pathlib import Path
 

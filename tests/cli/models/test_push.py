@@ -1,4 +1,4 @@
-"""`hedgerow push`, and that its token is nowhere but in the process that needs it."""
+"""`hedgerow push`. Its token stays in the process that needs it."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ from db.engine import writing
 from db.models import RunState
 from db.run_process import start_process
 from db.settings import HUB_TOKEN, load_settings
-from tests.cli.support.commands import ask, complaint, said, stored_run
+from tests.cli.support.commands import ask, complaint, show, stored_run
 from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, TOKEN, HubServer
@@ -35,12 +35,12 @@ def test_a_model_and_a_release_are_pushed(engine: Engine, hub: HubServer) -> Non
     result = ask("push", "1", "--repo", REPO)
     assert (result["repo"], result["private"]) == (REPO, True)
     assert result["commit"] == hub.repos["model", REPO].head
-    output = said("push", "--release", "1", "--repo", f"{OWNER}/data", "--public")
+    output = show("push", "--release", "1", "--repo", f"{OWNER}/data", "--public")
     assert f"/datasets/{OWNER}/data (public), commit " in output
     assert "README.md" in hub.repos["dataset", f"{OWNER}/data"].files
 
 
-def test_wrong_usage_is_told_in_a_sentence(engine: Engine) -> None:
+def test_wrong_usage_gives_one_sentence(engine: Engine) -> None:
     assert "found neither; give one" in complaint("push", "--repo", REPO)
     assert "found both" in complaint("push", "1", "--release", "1", "--repo", REPO)
     assert "owner/name" in complaint("push", "1", "--repo", "encoder")

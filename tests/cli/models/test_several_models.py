@@ -1,4 +1,4 @@
-"""One benchmark over several models, what they get wrong together, and by training objective."""
+"""One benchmark with several models, their shared errors, and results by training objective."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from curation.encoders.model_folders import TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, ended, said
+from tests.cli.support.commands import ask, complaint, ended, show
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 
 
 @pytest.fixture(autouse=True)
 def project(opened_home: Path) -> None:
-    """An empty one."""
+    """An empty project."""
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def sample(tmp_path: Path) -> str:
 
 
 def broken(tmp_path: Path) -> str:
-    """A folder that says it holds a model, whose weights can't be read."""
+    """A folder with the configuration of a model, but unreadable weights."""
     folder = tmp_path / "broken"
     folder.mkdir()
     config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 8}
@@ -49,11 +49,11 @@ def test_several_models_are_measured_and_those_that_cannot_be_are_skipped(
     assert all(one["model"] in one["problem"] for one in answer["skipped"])
     assert answer["state"] == "failed", "'hedgerow run' measures what is missing"
     assert [row["model"] for row in ask("benchmarks")["results"]] == measured[::-1]
-    shown = said(*arguments)
+    shown = show(*arguments)
     assert "Skipped: " in shown and missing in shown and TRAINED_ENCODER in shown
 
 
-def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
+def test_shared_errors_of_several_models(tiny_encoder: Path, sample: str) -> None:
     nothing = complaint("benchmarks", "errors", "semantoneg")
     assert "at least two models on the same items, found none" in nothing
     models = [word for name in (str(tiny_encoder), TRAINED_ENCODER) for word in ("--model", name)]
@@ -69,7 +69,7 @@ def test_what_several_models_get_wrong(tiny_encoder: Path, sample: str) -> None:
     other = Path(sample).with_name("other.jsonl")
     other.write_text("".join(Path(sample).read_text().splitlines(keepends=True)[:2]))
     ask("benchmark", "semantoneg", "--data", str(other), "--architecture", "tf-idf")
-    shown = said("benchmarks", "errors", "semantoneg", "--at-least", "1")
+    shown = show("benchmarks", "errors", "semantoneg", "--at-least", "1")
     assert "items of SemAntoNeg (sample.jsonl) are wrong in at least 1 of 3 models" in shown
     assert "cold / hot" in shown
     assert "from 1 to 2, found 3" in complaint(
@@ -89,7 +89,7 @@ def test_semantoneg_by_training_objective(sample: str) -> None:
     assert len(answer["models"]) == 115
     (own,) = [model for model in answer["models"] if model["source"] == "measured"]
     assert (own["model"], own["objective"]) == ("TF-IDF", "other")
-    shown = said("benchmarks", "objectives")
+    shown = show("benchmarks", "objectives")
     assert "TF-IDF" in shown and "42 of them have another objective" in shown
 
 

@@ -1,4 +1,4 @@
-"""Studies from the terminal; the trainings' own work is a stand-in that takes no time."""
+"""Studies on the command line. A stand-in replaces the training runs and takes no time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from db.engine import writing
 from db.execution import RunContext
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.curation.support.families import add_plain_family
 from training.runs import trainings
 from training.studies import members
@@ -33,7 +33,7 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"triples": 12, "steps": 2, "held_out": figures}
 
     monkeypatch.setattr(trainings, "work", work)
-    # There is none to free, and looking for it in the tests' large process takes seconds.
+    # There is none to free, and the search takes seconds in the tests' large process.
     monkeypatch.setattr(members, "free_memory", lambda: None)
 
 
@@ -44,15 +44,15 @@ def test_a_study_tells_what_each_training_came_to() -> None:
     assert labels == ["All types", "Without Verbal negation", "Without Lexical negation"]
     assert {member["state"] for member in found["members"]} == {"done"}
     assert found["members"][0]["held_out"]["after"] == {"ranked": 0.75}
-    assert "0.750" in said("study", "types", "--set", "batch_size=2")
+    assert "0.750" in show("study", "types", "--set", "batch_size=2")
 
 
 def test_the_help_says_what_each_study_answers() -> None:
-    help_ = " ".join(said("study", "--help").split())
+    help_ = " ".join(show("study", "--help").split())
     assert "writers: Are rule-based variants as good" in help_
 
 
-def test_what_cannot_be_studied_is_one_sentence() -> None:
+def test_an_impossible_study_gives_one_sentence() -> None:
     assert "none by rules" in complaint("study", "writers")
     assert "no release 7" in complaint("study", "data", "--release", "7")
     assert "no key 'epoch'" in complaint("study", "data", "--set", "epoch=1")

@@ -1,4 +1,4 @@
-"""Trainings on the command line."""
+"""Training runs on the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from curation.project.opening import open_project
 from db.engine import reading
 from db.models import RunMetric, RunState, Split
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said, stored_run
+from tests.cli.support.commands import ask, complaint, show, stored_run
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Fill
 from training.recipe import presets
@@ -31,7 +31,7 @@ SHORT = {"batch_size": 4, "max_steps": 3, "learning_rate": 1e-3}
 
 @pytest.fixture
 def small(tiny_encoder: Path, fill: Fill) -> list[str]:
-    """Options of a training that takes a second, in a project with families to train on."""
+    """Options for a training run of a second, in a project with training families."""
     engine = open_project(load_settings())
 
     def made(session: Session) -> None:
@@ -46,8 +46,8 @@ def small(tiny_encoder: Path, fill: Fill) -> list[str]:
     return [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
 
 
-def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], home: Path) -> None:
-    output = said("train", *small)
+def test_a_training_says_what_it_did_and_where_the_model_is(small: list[str], home: Path) -> None:
+    output = show("train", *small)
     lines = output.splitlines()
     assert lines[0].startswith(
         "Run 1 is done. Trained on 18 triples of 9 anchors (release 1): 3 steps, "
@@ -95,11 +95,11 @@ def test_its_json_names_the_run_and_the_model(small: list[str], tmp_path: Path) 
 def test_a_queued_training_waits_until_somebody_starts_it(small: list[str]) -> None:
     queued = {"run": 1, "state": "queued", "release": 1, "preset": None}
     assert ask("train", *small, "--queue") == queued
-    output = said("train", *small, "--queue", "--seed", "2")
+    output = show("train", *small, "--queue", "--seed", "2")
     assert "torchrun --nproc-per-node 2 -m training 2" in output and "hedgerow run 2" in output
     engine = open_project(load_settings())
     assert [stored_run(engine, key).state for key in (1, 2)] == [RunState.QUEUED] * 2
-    assert said("run", "1").startswith("Run 1 is done. Trained on 18 triples")
+    assert show("run", "1").startswith("Run 1 is done. Trained on 18 triples")
     assert ask("run", "2")["steps"] == 3
 
 
@@ -123,7 +123,7 @@ def test_a_preset_s_name_is_in_what_a_training_brought(
     tiny = Recipe(base_encoder=str(tiny_encoder), batch_size=4, max_steps=3)
     preset = PRESETS["quick"]._replace(recipe=tiny)
     monkeypatch.setattr(presets, "PRESETS", {"quick": preset})
-    output = said("train")
+    output = show("train")
     assert "Trained with the preset quick on 18 triples" in output
     assert ask("runs", "show", "1")["result"]["preset"] == "quick"
     card = Path(output.splitlines()[-1].removeprefix("The model is in ").rstrip(".")) / "README.md"
@@ -139,7 +139,7 @@ def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path:
     assert ask("status")["runs"] == []
 
 
-def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> None:
+def test_a_training_that_is_in_progress_is_not_stored_twice(small: list[str]) -> None:
     ask("train", *small, "--queue")
     assert "Run 1 is already training with the same settings" in complaint(
         "train", *small, "--queue"
@@ -180,4 +180,4 @@ def test_files_of_a_recipe_are_in_the_current_directory_and_may_not_change(
     texts.write_text("Something else.\n")
     assert "texts.txt' has changed since" in complaint("run", str(run))
     texts.write_bytes(content)
-    assert "STS (Spearman)" in said("run", str(run))
+    assert "STS (Spearman)" in show("run", str(run))

@@ -1,4 +1,4 @@
-"""Finetunings on NevIR's pairs from the command line."""
+"""Finetuning on NevIR's pairs on the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from curation.project.opening import open_project
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.training.benchmarks.conftest import tiny_cross as tiny_cross
 from tests.training.benchmarks.conftest import tokenizer as tokenizer
 from tests.training.ranking.support.finetunings import ENTRIES, lines
@@ -45,7 +45,7 @@ def test_a_finetuning_prints_each_epoch_and_can_be_shown_again(
     epoch = shown["epochs"][2]
     assert epoch["nevir:low"] <= epoch["nevir"] <= epoch["nevir:high"]
     assert epoch["nevir:low"] < epoch["nevir:high"], "four pairs leave some doubt"
-    pairs_told, *table = said("nevir", "show", "1").splitlines()
+    pairs_told, *table = show("nevir", "show", "1").splitlines()
     assert pairs_told == "Pairs: 16 training pairs, 4 held out."
     assert table[0].split()[:6] == ["epoch", "NevIR", "pairwise", "accuracy", "95%", "interval"]
     assert [line.split()[0] for line in table[1:4]] == ["0", "1", "2"]
@@ -56,10 +56,10 @@ def test_the_file_named_last_is_taken_again(pairs: Path, tiny_cross: Path) -> No
     ask("nevir", "train", "--data", str(pairs), *base)
     again = ask("nevir", "train", *base, "--seed", "7", "--max-pairs", "4")
     assert again["data"]["name"] == "pairs.jsonl" and again["data"]["trained_on"] == 4
-    assert "cross-encoder" in said("runs", "show", "2")
+    assert "cross-encoder" in show("runs", "show", "2")
 
 
-def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Path) -> None:
+def test_wrong_input_gives_one_sentence(pairs: Path, tiny_encoder: Path, home: Path) -> None:
     train = ("nevir", "train", "--base", str(tiny_encoder))
     data = ("--data", str(pairs))
     assert complaint(*train, *data, "--epochs", "0").startswith("--epochs is not usable: ")
@@ -70,8 +70,10 @@ def test_what_is_wrong_is_one_sentence(pairs: Path, tiny_encoder: Path, home: Pa
     assert ", and the model hub cannot be reached" in complaint(*train)
     other = home / "dev.jsonl"
     other.write_bytes(lines(ENTRIES[:3]))
-    told = complaint(*train, *data, "--validation", str(other))
-    assert "shares 3 passages with 'dev.jsonl', the evaluation file; choose another file." in told
+    message = complaint(*train, *data, "--validation", str(other))
+    assert (
+        "shares 3 passages with 'dev.jsonl', the evaluation file; choose another file." in message
+    )
     keep_data(load_settings().data_folder, "nevir", {"test.jsonl": lines(ENTRIES[5:6])})
     assert "leave these pairs out (--leave-out-tested in a terminal)" in complaint(*train, *data)
     rest = ask(*train, *data, "--epochs", "1", "--leave-out-tested")["data"]

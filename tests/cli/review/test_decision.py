@@ -1,4 +1,4 @@
-"""Deciding on the command line: one by one, by rule, and taken back."""
+"""Deciding on the command line: single variants, by rule, and undo."""
 
 import re
 import sqlite3
@@ -15,13 +15,13 @@ from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
 from hedgerow.data.deciding import NO_REASON
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 RULE = ("review", "apply", "--rule", "levenshtein > 30 and no flags")
 
 
 def pending(home: Path, *, type_id: str = "verbal") -> list[str]:
-    """The uids of a type's pending variants."""
+    """The uids of the pending variants of a type."""
     with sqlite3.connect(home / "hedgerow.db") as connection:
         query = "SELECT uid FROM variant WHERE status = 'pending' AND type_id = ? ORDER BY id"
         return [uid for (uid,) in connection.execute(query, [type_id])]
@@ -52,7 +52,7 @@ def test_a_decision_is_stored_under_the_name_given(loaded_home: Path) -> None:
 def test_a_conflict_is_settled_and_nothing_else_is(loaded_home: Path) -> None:
     uid, other, *_ = pending(loaded_home)
     ask("review", "accept", uid, "--reviewer", "Ann")
-    assert "'hedgerow review settle'" in said("review", "reject", uid, "--reviewer", "Bo")
+    assert "'hedgerow review settle'" in show("review", "reject", uid, "--reviewer", "Bo")
     assert "in conflict, found" in complaint("review", "settle", other, "accept", "--reviewer", "C")
     answer = ask("review", "settle", uid, "reject", "--reviewer", "Cy", "--reason", "wrong_scope")
     assert answer == {"variant": uid, "status": "rejected", "child": None}
@@ -100,7 +100,7 @@ def test_an_unknown_uid_is_named(loaded_home: Path) -> None:
     assert "'zz'" in complaint("review", "accept", "zz", "--reviewer", "Ann")
 
 
-def test_an_edit_is_taken_back_as_one(loaded_home: Path) -> None:
+def test_an_edit_is_undone_as_a_whole(loaded_home: Path) -> None:
     uid = pending(loaded_home)[0]
     answer = ask("review", "edit", uid, "--text", "It is not so.", "--reviewer", "Ann")
     assert answer["status"] == "superseded"
@@ -112,20 +112,20 @@ def test_an_edit_is_taken_back_as_one(loaded_home: Path) -> None:
     assert ask("review", "undo", "--reviewer", "Ann") == nothing
 
 
-def test_undo_takes_back_the_last_thing_be_it_a_note(loaded_home: Path) -> None:
+def test_undo_reverses_the_last_action_even_a_note(loaded_home: Path) -> None:
     uid = pending(loaded_home)[0]
     ask("review", "accept", uid, "--reviewer", "Ann")
     assert ask("review", "note", uid, "By the way.", "--reviewer", "Ann")["notes"] == 1
     assert re.fullmatch(
-        r"Note on “.+” removed\.", said("review", "undo", "--reviewer", "Ann").strip()
+        r"Note on “.+” removed\.", show("review", "undo", "--reviewer", "Ann").strip()
     )
     assert ask("review", "note", uid, "Again.", "--reviewer", "Ann")["notes"] == 1
     undone = ask("review", "undo", "--reviewer", "Ann")
     assert undone == {"undone": 1, "what": "note", "variant": uid}
     assert uid not in pending(loaded_home)
-    assert said("review", "undo", "--reviewer", "Ann").strip() == "You undid your acceptance."
+    assert show("review", "undo", "--reviewer", "Ann").strip() == "You undid your acceptance."
     assert uid in pending(loaded_home)
-    assert "nothing left" in said("review", "undo", "--reviewer", "Ann")
+    assert "nothing left" in show("review", "undo", "--reviewer", "Ann")
 
 
 def test_a_variant_can_be_given_its_right_type(loaded_home: Path) -> None:
@@ -184,18 +184,18 @@ def test_reject_and_apply_refuse_the_same(given: tuple[str, ...], loaded_home: P
 
 
 def test_a_reason_is_given_by_its_option_alone(loaded_home: Path) -> None:
-    """It was a bare word once, which the usage line showed and nothing explained."""
-    assert "review apply [OPTIONS]\n" in said("review", "apply", "--help")
+    """It used to be a bare word, shown in the usage line without an explanation."""
+    assert "review apply [OPTIONS]\n" in show("review", "apply", "--help")
     spelled = ("review", "apply", "--rule", "no flags", "--reviewer", "Ann", "--reject")
     assert CliRunner().invoke(cli.app, [*spelled, "ungrammatical"]).exit_code == 2
     assert decisions(loaded_home) == []
 
 
-def test_what_a_rule_cannot_judge_is_said(loaded_home: Path) -> None:
+def test_variants_that_a_rule_cannot_judge_are_reported(loaded_home: Path) -> None:
     count = sum(row["pending"] for row in ask("status")["variants"].values())
     arguments = ("review", "apply", "--rule", "cosine < 0.5", "--accept", "--dry-run")
     assert ask(*arguments)["unmeasured"] == count
-    assert "hedgerow diagnose" in said(*arguments)
+    assert "hedgerow diagnose" in show(*arguments)
 
 
 @pytest.mark.parametrize("rule", ["levenshtein >> 3", "cosine < 50", "", "no flags; drop"])

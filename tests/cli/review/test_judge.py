@@ -1,4 +1,4 @@
-"""Second opinions on the command line: what they take, the run, and the agreement with people."""
+"""Second opinions on the command line: estimate, run, and agreement with people."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from db.engine import reading, writing
 from db.models import ModelCall, Opinion, RunState, Source, Variant
 from db.runs import list_runs
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.support.factories import TEXTS, add_anchor, add_variant
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import opinion_on
@@ -25,7 +25,7 @@ NAME = "judge: fake, prompt 1"
 
 @pytest.fixture(autouse=True)
 def variants(home: Path) -> dict[str, str]:
-    """One anchor with a variant of each type; gives their uids."""
+    """One anchor with a variant of each type. Returns their uids."""
     ask("init", "--empty")
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
@@ -49,8 +49,8 @@ def test_a_few_are_judged_then_the_rest_and_the_costs_are_known(serve_chat: Serv
     assert (few["done"], few["failed"], few["reviewer"]) == (2, 0, NAME)
     after = ask(*asked, "--dry-run")
     assert after["variants"] == 5 and after["cost"] > 0
-    assert "has judged 5 variants" in said(*asked)
-    assert "nothing to judge" in said(*asked)
+    assert "has judged 5 variants" in show(*asked)
+    assert "nothing to judge" in show(*asked)
     assert ask("status")["variants"]["verbal"]["pending"] == 1
 
 
@@ -68,7 +68,7 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
         (run,) = list_runs(session, kind=KIND)
         run.state = RunState.INTERRUPTED
         planned = set(session.execute(select(col(ModelCall.key))).scalars())
-        for variant in session.execute(select(Variant)).scalars():  # another sample would be drawn
+        for variant in session.execute(select(Variant)).scalars():  # changes the sample
             variant.random_key = 1 - variant.random_key
     assert ask(*asked)["done"] == 3
     with reading(engine) as session:
@@ -80,8 +80,8 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
         assert len(list_runs(session, kind=KIND)) == 2
 
 
-def test_agreement_is_told_by_type(serve_chat: Serve, variants: dict[str, str]) -> None:
-    assert "No model has given an opinion yet." in said("review", "agreement")
+def test_agreement_is_reported_for_each_type(serve_chat: Serve, variants: dict[str, str]) -> None:
+    assert "No model has given an opinion yet." in show("review", "agreement")
     address, _ = serve_chat()
     ask("review", "judge", "--model", "fake", "--base-url", address)
     ask("review", "accept", variants["verbal"], "--reviewer", "Ada")
@@ -96,7 +96,7 @@ def test_agreement_is_told_by_type(serve_chat: Serve, variants: dict[str, str]) 
         **{key: float(value) for key, value in agreed.items()},
         "all": sum(agreed.values()) / 2,
     }
-    assert "left out" in said("review", "agreement")
+    assert "left out" in show("review", "agreement")
 
 
 def test_switched_on_it_counts(serve_chat: Serve) -> None:
@@ -109,7 +109,7 @@ def test_switched_on_it_counts(serve_chat: Serve) -> None:
         assert counts[type_id][expected] == 1
 
 
-def test_what_is_unknown_is_said_in_a_sentence(home: Path) -> None:
+def test_unknown_names_give_one_sentence(home: Path) -> None:
     asked = ["review", "judge", "--model", "fake"]
     assert "variant type" in complaint(*asked, "--types", "verb")
     assert "from 1 to 1" in complaint(*asked, "--prompt", "7")
@@ -129,4 +129,4 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(serve_chat: Se
     sentence = complaint(*asked, "--budget", "0.0015")
     assert "Paused at the budget" in sentence and "(estimated: the server reports no" in sentence
     assert 0 < len(server.asked) < 7
-    assert "(estimated: the server reports no" in said(*asked)
+    assert "(estimated: the server reports no" in show(*asked)

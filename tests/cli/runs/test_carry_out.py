@@ -1,4 +1,4 @@
-"""Long work on the command line, and runs by their number."""
+"""Long work on the command line, and runs by number."""
 
 import json
 import re
@@ -11,7 +11,14 @@ from db.engine import writing
 from db.models import RunMetric, RunState
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, complaint, process, said, stored_run
+from tests.cli.support.commands import (
+    add_small_project,
+    ask,
+    complaint,
+    process,
+    show,
+    stored_run,
+)
 from tests.support.checkpoints import checkpoint
 
 
@@ -61,7 +68,7 @@ def test_diagnose_carries_out_a_run_that_waits_for_its_process() -> None:
     assert [run["state"] for run in ask("runs", "list")["runs"]] == ["done"]
 
 
-def test_an_encoder_that_is_not_there_or_is_none_leaves_no_run(home: Path) -> None:
+def test_a_missing_or_wrong_encoder_leaves_no_run(home: Path) -> None:
     add_small_project()
     assert "no-model" in complaint("diagnose", "--encoder", str(home / "no-model"))
     llama = checkpoint("LlamaForCausalLM", home / "llama")
@@ -82,7 +89,7 @@ def test_an_encoder_that_has_gone_meanwhile_fails_the_run(home: Path) -> None:
 
 def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     add_small_project()
-    assert said("runs", "list") == "There are no runs yet.\n"
+    assert show("runs", "list") == "There are no runs yet.\n"
     ask("diagnose")
     with writing(open_project(load_settings())) as session:
         create_run(session, kind="export", parameters={})
@@ -96,7 +103,7 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     assert [run["run"] for run in ask("runs", "list", "--kind", "diagnose")["runs"]] == [1]
     shown = ask("runs", "show", "1")
     assert shown["result"]["measured"] == 2 and shown["folder"] == str(folder)
-    output = said("runs", "show", "1")
+    output = show("runs", "show", "1")
     assert (
         "Run 1 (Measure variants) is done; stored at " in output
         and f"Its log is {folder}" in output
@@ -108,7 +115,7 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
         "state": "done",
         "message": "Run 1 has already ended: it is done.",
     }
-    assert "has already ended: it is done" in said("runs", "cancel", "1")
+    assert "has already ended: it is done" in show("runs", "cancel", "1")
     assert ask("runs", "delete", "1")["deleted"] == [str(folder)]
     assert not folder.exists()
     assert [run["run"] for run in ask("runs", "list")["runs"]] == [2]
@@ -124,12 +131,12 @@ def test_a_training_shows_its_last_loss(home: Path) -> None:
         for step, value in ((1, 0.75), (2, 0.5)):
             session.add(RunMetric(run_id=run.id, name="loss", step=step, value=value))
     assert ask("runs", "show", "1")["figures"] == {"loss": 0.5}
-    assert re.search(r"^loss +0.5 *$", said("runs", "show", "1"), re.MULTILINE)
+    assert re.search(r"^loss +0.5 *$", show("runs", "show", "1"), re.MULTILINE)
 
 
 def test_a_run_without_a_process_has_neither_log_nor_folder(loaded_home: Path) -> None:
     shown = ask("runs", "show", "1")
     assert (shown["kind"], shown["log"], shown["folder"]) == ("corpus", None, None)
-    assert "Its log" not in said("runs", "show", "1")
+    assert "Its log" not in show("runs", "show", "1")
     assert "cannot be deleted, because it is the source of" in complaint("runs", "delete", "1")
     assert ask("runs", "show", "1") == shown

@@ -1,4 +1,4 @@
-"""What a request refuses is said in one sentence, with the names that people know."""
+"""Errors in a request are one sentence, with the names that people know."""
 
 from typing import Any
 
@@ -36,9 +36,9 @@ def test_a_wrong_value_is_called_what_the_person_called_it(
     for called, name in (({}, page), ({"called": as_option}, option)):
         with pytest.raises(HedgerowError) as refusal:
             checked(kind, values, **called)
-        told = str(refusal.value)
-        assert told.startswith(f"{name} is not usable: ") and "\n" not in told
-        assert (", found " in told) is ("base_url" not in values)
+        message = str(refusal.value)
+        assert message.startswith(f"{name} is not usable: ") and "\n" not in message
+        assert (", found " in message) is ("base_url" not in values)
 
 
 def test_a_budget_by_itself_is_called_by_its_options() -> None:

@@ -1,4 +1,4 @@
-"""Running commands, in this process or as installed, and what the tests of them share."""
+"""Running commands, in this process or as installed, and other shared helpers."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 
 
 def ask(*arguments: str) -> dict[str, Any]:
-    """Run a command in this process with ``--json`` and give back what it printed."""
+    """Run a command in this process with ``--json``, and return its output."""
     result = CliRunner().invoke(cli.app, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
     assert result.stdout.count("\n") == 1
@@ -31,7 +31,7 @@ def ask(*arguments: str) -> dict[str, Any]:
 
 
 def ended(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run a command in this process with ``--json``: its exit code and its one JSON object."""
+    """Run a command in this process with ``--json``. Returns the exit code and the JSON object."""
     result = CliRunner().invoke(cli.app, [*arguments, "--json"])
     lines = result.stdout.splitlines()
     assert len(lines) == 1, (arguments, result.output)
@@ -40,15 +40,15 @@ def ended(*arguments: str) -> tuple[int, dict[str, Any]]:
     return result.exit_code, answer
 
 
-def said(*arguments: str) -> str:
-    """What a command prints for people."""
+def show(*arguments: str) -> str:
+    """The output of a command for people."""
     result = CliRunner().invoke(cli.app, [*arguments])
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def complaint(*arguments: str) -> str:
-    """The one sentence of a command that fails; the app is started as its own process."""
+    """The one sentence of a failing command. The app is started as a separate process."""
     if arguments[0] == "app":
         ended = process(*arguments)
         exit_code, printed, complained = ended.returncode, ended.stdout, ended.stderr
@@ -70,7 +70,7 @@ def process(*arguments: str, seconds: float = 60) -> "subprocess.CompletedProces
 
 
 def add_small_project() -> list[str]:
-    """One anchor with two variants that nothing has measured; the variants' uids."""
+    """One anchor with two unmeasured variants. Returns the variants' uids."""
     engine = open_project(load_settings())
     with writing(engine) as session:
         anchor = add_anchor(session, "The door is open.")
@@ -81,6 +81,6 @@ def add_small_project() -> list[str]:
 
 
 def stored_run(engine: Engine, run_id: int) -> Run:
-    """The run as the database has it now."""
+    """The current run in the database."""
     with reading(engine) as session:
         return get_run(session, run_id)

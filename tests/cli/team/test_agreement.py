@@ -1,4 +1,4 @@
-"""Agreement among people on the command line, and what Python says of the same project."""
+"""Agreement between people on the command line, and the same numbers in Python."""
 
 import csv
 from pathlib import Path
@@ -9,7 +9,7 @@ import hedgerow
 from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.support.factories import TEXTS, add_family
 
 HOSTILE = "=1+1 <b>x</b>"
@@ -24,7 +24,7 @@ def family() -> dict[str, str]:
 
 
 def decide(family: dict[str, str]) -> None:
-    """Two people agree on two of four; a third decides on one alone."""
+    """Two people agree on two of four variants. A third decides on one alone."""
     for type_id in ("verbal", "word", "lexical", "affixal"):
         ask("review", "accept", family[type_id], "--reviewer", "Ada")
     for type_id in ("verbal", "word"):
@@ -35,7 +35,7 @@ def decide(family: dict[str, str]) -> None:
 
 
 def test_without_overlap_it_says_so(family: dict[str, str]) -> None:
-    assert "No two people have decided on the same variant yet." in said("review", "agreement")
+    assert "No two people have decided on the same variant yet." in show("review", "agreement")
     found = ask("review", "agreement")
     assert found["judges"] == [] and found["people"]["variants"] == 0
     assert found["people"]["groups"] == [] and found["people"]["agreement"] is None
@@ -54,8 +54,8 @@ def test_people_are_compared_by_type_and_by_pair(family: dict[str, str]) -> None
     assert (pair["person"], pair["other"], pair["variants"]) == ("Ada", HOSTILE, 4)
     (cue,) = ask("review", "agreement", "--by", "cue")["people"]["groups"]
     assert cue["cue"] == "probably"
-    told = said("review", "agreement", "--by", "source", "--source", "test")
-    assert "4 variants with verdicts of several people:" in told and "50.0% (0.0% to" in told
+    output = show("review", "agreement", "--by", "source", "--source", "test")
+    assert "4 variants with verdicts of several people:" in output and "50.0% (0.0% to" in output
 
 
 def test_the_verdicts_are_written_without_formulas(family: dict[str, str], tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_python_has_the_same_figures(family: dict[str, str]) -> None:
     decide(family)
     project = hedgerow.open()
     found = project.agreement(by="type")
-    told = found.astype(object).where(found.notna(), None).to_dict("records")
-    assert told == ask("review", "agreement")["people"]["groups"]
+    rows = found.astype(object).where(found.notna(), None).to_dict("records")
+    assert rows == ask("review", "agreement")["people"]["groups"]
     assert project.agreement()["alpha"].iloc[0] == ask("review", "agreement")["people"]["alpha"]
     assert list(project.agreement(by="pair").columns[:2]) == ["person", "other"]
     assert len(project.shared_verdicts()) == 8
@@ -86,7 +86,7 @@ def test_python_has_the_same_figures(family: dict[str, str]) -> None:
         project.agreement(source="nowhere")
 
 
-def test_what_is_not_there_is_named(family: dict[str, str]) -> None:
+def test_unknown_names_are_reported(family: dict[str, str]) -> None:
     assert "Expected a source with variants (test), found nowhere." in complaint(
         "review", "agreement", "--source", "nowhere"
     )

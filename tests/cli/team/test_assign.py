@@ -1,14 +1,14 @@
-"""Who decides on what, on the command line."""
+"""Assignment on the command line."""
 
 from pathlib import Path
 
 from curation.review.assignment.plan import Plan
 from tests.cli.review.test_decision import pending
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 
 def test_an_assignment_is_set_shown_changed_and_ended(loaded_home: Path) -> None:
-    assert said("review", "assign").strip() == "One person decides on each variant."
+    assert show("review", "assign").strip() == "One person decides on each variant."
     answer = ask("review", "assign", "--reviewers", "3", "--share", "0.4")
     assert (answer["reviewers"], answer["share"]) == (3, 0.4)
     chosen = [uid for uid in pending(loaded_home) if Plan(3, 0.4).wanted(uid) == 3]
@@ -23,10 +23,10 @@ def test_an_assignment_is_set_shown_changed_and_ended(loaded_home: Path) -> None
     assert answer["verdicts"]["verbal"] == [len(chosen) - 1, 0, 1]
     assert [one["uid"] for one in ask("review", "conflicts")["conflicts"]] == [chosen[0]]
     assert ask("review", "assign", "--share", "0")["verdicts"] == {}
-    assert said("review", "assign").strip() == "One person decides on each variant."
+    assert show("review", "assign").strip() == "One person decides on each variant."
 
 
-def test_what_is_out_of_range_is_refused(loaded_home: Path) -> None:
+def test_values_out_of_range_are_refused(loaded_home: Path) -> None:
     assert "2 to 5 reviewers" in complaint("review", "assign", "--reviewers", "1", "--share", "1")
     assert "a share from 0 to 1" in complaint("review", "assign", "--share", "20")
     assert ask("review", "assign")["reviewers"] == 1
@@ -39,7 +39,7 @@ def test_a_quota_is_set_counted_and_removed(loaded_home: Path) -> None:
     expected = {"reviewer": "Ann", "type": "verbal", "quota": 10, "done": 2}
     assert answer == {"quotas": [expected]}
     assert ask("review", "assign")["quotas"] == [expected]
-    assert "10" in said("review", "assign")
+    assert "10" in show("review", "assign")
     assert "There is no person" in complaint("review", "quota", "Nobody", "10")
     assert "no quota for all types" in complaint("review", "quota", "Ann", "--remove")
     assert "0 to" in complaint("review", "quota", "Ann", "--", "-1")

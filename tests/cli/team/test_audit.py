@@ -1,18 +1,18 @@
-"""Who did what, on the command line."""
+"""The audit on the command line."""
 
 from pathlib import Path
 
 from cli.shared.home import open_home
 from curation.review.notes import add_note
 from db.engine import writing
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.curation.support.deciding import accept, reject
 from tests.support.factories import add_family, person
 
 
 def test_it_is_shown_narrowed_and_written_to_a_file(tmp_path: Path) -> None:
     ask("init", "--empty")
-    assert said("audit") == "There are no such actions.\n"
+    assert show("audit") == "There are no such actions.\n"
     with writing(open_home().engine) as session:
         ada, bea = person(session, "Ada"), person(session, "Bea")
         family = add_family(session)
@@ -33,9 +33,9 @@ def test_it_is_shown_narrowed_and_written_to_a_file(tmp_path: Path) -> None:
     assert (
         ask("audit", "--text", uid, "--action", "reject", "--type", "word")["entries"] == found[1:2]
     )
-    assert "there are older ones" in said("audit", "--limit", "1")
+    assert "there are older ones" in show("audit", "--limit", "1")
     file = tmp_path / "audit.csv"
-    said("audit", "--limit", "1", "--csv", str(file))
+    show("audit", "--limit", "1", "--csv", str(file))
     lines = file.read_text("utf-8-sig").splitlines()
     assert lines[0] == "at,reviewer,kind,detail,uid,type,source,text"
     assert len(lines) == 1 + 3 and ",note,'=1+1," in lines[1]

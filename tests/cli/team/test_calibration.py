@@ -1,4 +1,4 @@
-"""Calibration on the command line: a sample, the models asked about it, the figures, the rule."""
+"""Calibration on the command line: a sample, the models' opinions, the figures, the rule."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from curation.review.calibration import figures
 from db.engine import writing
 from db.models import Source, Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 from tests.support.factories import add_family, person
 from tests.support.generating import Serve
 
@@ -50,16 +50,16 @@ def test_from_the_sample_to_the_rule_and_back(
     serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(figures, "FEWEST", 8)
-    drawn = ask("review", "calibration", "draw", "--size", "8", "--types", "verbal, word")
-    sample, uids = str(drawn["sample"]), drawn["variants"]
+    sampled = ask("review", "calibration", "draw", "--size", "8", "--types", "verbal, word")
+    sample, uids = str(sampled["sample"]), sampled["variants"]
     assert len(uids) == 16
-    assert "No model has judged it yet." in said("review", "calibration", "show")
+    assert "No model has judged it yet." in show("review", "calibration", "show")
     address, server = serve_chat()
     server.says = lambda prompt: ACCEPT
     judge = ["review", "judge", "--model", "fake", "--base-url", address]
     assert ask(*judge, "--sample", sample)["done"] == 16
     decide_blind(uids, rejected=8)
-    again = said(*judge, "--sample", sample, "--times", "2")
+    again = show(*judge, "--sample", sample, "--times", "2")
     assert "has judged variants 32 times (these answers do not count as opinions)" in again
     asked = ["review", "calibration", "apply", "--judge", NAME, "--reviewer", "Ada"]
     assert "No type is recommended for" in complaint(*asked)
@@ -71,9 +71,9 @@ def test_from_the_sample_to_the_rule_and_back(
     assert rows["word"]["precision"]["value"] == 1.0 and rows["all"]["base_rate"] == 0.5
     assert one["calibration_error"] == pytest.approx(0.25)
     assert one["self_consistency"]["same"] == 1.0 and one["self_consistency"]["answers"] == 32
-    output = said("review", "calibration", "show", "--precision", "0.6")
+    output = show("review", "calibration", "show", "--precision", "0.6")
     assert f"{NAME}: accept without human review: word." in output
-    assert ask(*judge, "--types", "word")["done"] == 2  # those beyond the sample
+    assert ask(*judge, "--types", "word")["done"] == 2  # those outside the sample
     sure = [*asked, "--precision", "0.6"]
     planned = ask(*sure, "--dry-run")
     assert (planned["variants"], planned["types"], planned["action"]) == (2, ["word"], None)
@@ -85,7 +85,7 @@ def test_from_the_sample_to_the_rule_and_back(
     assert ask("status")["variants"]["word"]["pending"] == 2
 
 
-def test_what_does_not_fit_is_said_in_a_sentence() -> None:
+def test_options_that_exclude_each_other_give_one_sentence() -> None:
     asked = ["review", "judge", "--model", "fake"]
     for wrong, sentence in (
         (["--times", "3"], "--times requires --sample"),

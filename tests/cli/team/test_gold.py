@@ -1,16 +1,16 @@
-"""Gold items and the figures of people on the command line."""
+"""Gold items and statistics of people on the command line."""
 
 from pathlib import Path
 
 import pytest
 
 from curation.project.opening import GOLD_RATE, PRACTISE_FIRST
-from tests.cli.support.commands import add_small_project, ask, complaint, said
+from tests.cli.support.commands import add_small_project, ask, complaint, show
 
 
 @pytest.fixture
 def uids(opened_home: object) -> list[str]:
-    """The two variants of a small project; Ada has accepted the first, and Ben rejected it."""
+    """The two variants of a small project. Ada has accepted the first, and Ben has rejected it."""
     found = add_small_project()
     ask("review", "accept", found[0], "--reviewer", "Ada")
     ask("review", "reject", found[0], "--reviewer", "Ben", "--reason", "meaning_changed")
@@ -30,19 +30,19 @@ def test_items_are_made_listed_and_removed(uids: list[str]) -> None:
     assert add(uids[1], "accept", "--training")["use"] == "training"
     listed = ask("review", "gold", "list")["gold"]
     assert [one["uid"] for one in listed] == uids and listed[0] == made
-    shown = said("review", "gold", "list")
+    shown = show("review", "gold", "list")
     assert why in shown and "practice rounds" in shown
     assert "does not show gold items yet" in shown
     ask("settings", "set", GOLD_RATE, "20")
-    assert "does not show gold items yet" not in said("review", "gold", "list")
+    assert "does not show gold items yet" not in show("review", "gold", "list")
     assert ask("status")["variants"]["verbal"]["rejected"] == 1
     assert "is a gold item, which settles it" in complaint(
         "review", "settle", uids[0], "accept", "--reviewer", "Lena"
     )
-    assert "stays settled as reject" in said("review", "gold", "remove", uids[0])
+    assert "stays settled as reject" in show("review", "gold", "remove", uids[0])
     assert [one["uid"] for one in ask("review", "gold", "list")["gold"]] == uids[1:]
     ask("review", "undo", "--reviewer", "Lena")
-    assert said("review", "gold", "list").strip() == "There are no gold items yet."
+    assert show("review", "gold", "list").strip() == "There are no gold items yet."
 
 
 def test_a_reviewer_changes_nothing_about_it(uids: list[str]) -> None:
@@ -54,7 +54,7 @@ def test_a_reviewer_changes_nothing_about_it(uids: list[str]) -> None:
     assert len(ask("review", "gold", "list")["gold"]) == 1
 
 
-def test_what_cannot_be_a_gold_item_is_refused(uids: list[str]) -> None:
+def test_an_unsuitable_gold_item_is_refused(uids: list[str]) -> None:
     assert "There is no variant" in complaint(
         "review", "gold", "add", "0" * 16, "accept", "--reviewer", "Lena"
     )
@@ -76,18 +76,18 @@ def test_figures_of_people_as_a_table_json_and_a_file(uids: list[str], tmp_path:
     assert found["Ben"]["adjudicated"]["number"] == 0
     assert ada["types"] == {"verbal": ada["accepted"]}
     assert ada["median_seconds"] is None and ada["gold"]["share"] is None
-    assert "Lena" not in found  # a settlement is no verdict on a variant of one's own choice
+    assert "Lena" not in found  # a settlement is not a verdict on a freely chosen variant
     rows = file.read_text(encoding="utf-8-sig").splitlines()
     assert rows[0].startswith("reviewer,type,decisions,accepted")
     assert len(rows) == 1 + 2 * 3 and any(row.startswith("'=1+1,all,1,1,1.0") for row in rows)
-    shown = said("reviewers", "statistics")
+    shown = show("reviewers", "statistics")
     assert "1 of 1" in shown and "2.5%" not in shown
     assert "Intervals are shown from 10 verdicts on." in shown
 
 
 def test_an_empty_project_has_no_figures(opened_home: object) -> None:
     assert ask("reviewers", "statistics") == {"people": []}
-    assert "Nobody has decided on a variant yet." in said("reviewers", "statistics")
+    assert "Nobody has decided on a variant yet." in show("reviewers", "statistics")
 
 
 def test_the_rate_and_who_practises_first_are_settings(opened_home: object) -> None:

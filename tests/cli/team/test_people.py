@@ -6,12 +6,12 @@ from typer.testing import CliRunner
 import cli
 from curation.corpora.corpus import STARTER
 from curation.review.people.reviewers import LABELS
-from tests.cli.support.commands import add_small_project, ask, complaint, said
+from tests.cli.support.commands import add_small_project, ask, complaint, show
 
 
 @pytest.fixture
 def uids(opened_home: object) -> list[str]:
-    """The two variants of a small project; Ada rejects the first, which 'ada l.' has accepted."""
+    """The two variants of a small project. Ada rejects the first, which 'ada l.' has accepted."""
     found = add_small_project()
     ask("review", "accept", found[0], "--reviewer", "ada l.")
     ask("review", "reject", found[0], "--reviewer", "Ada", "--reason", "meaning_changed")
@@ -25,7 +25,7 @@ def names() -> list[str]:
 def test_another_spelling_of_a_name_adds_nobody(uids: list[str]) -> None:
     ask("review", "accept", uids[1], "--reviewer", " ADA  L. ")
     assert names() == ["ada l.", "Ada"]
-    assert "Ada" in said("reviewers", "list")
+    assert "Ada" in show("reviewers", "list")
 
 
 @pytest.mark.parametrize("name", [STARTER.reviewer, LABELS.upper(), "judge: gpt-4o"])
@@ -51,7 +51,7 @@ def test_a_new_name_is_reported_once_and_only_if_it_is_stored(uids: list[str]) -
 
 
 def test_a_person_is_renamed(uids: list[str]) -> None:
-    assert said("reviewers", "rename", "ada", "Ada Lovelace") == "Ada is now called Ada Lovelace.\n"
+    assert show("reviewers", "rename", "ada", "Ada Lovelace") == "Ada is now called Ada Lovelace.\n"
     assert names() == ["ada l.", "Ada Lovelace"]
     assert "is another reviewer" in complaint("reviewers", "rename", "ada l.", "ada lovelace")
     assert "There is no person 'Bo'" in complaint("reviewers", "rename", "Bo", "Bob")
@@ -61,8 +61,8 @@ def test_a_person_is_added_before_they_begin(uids: list[str]) -> None:
     assert ask("reviewers", "add", "Cy", "viewer") == {"name": "Cy", "role": "viewer"}
     roles = {one["name"]: one["role"] for one in ask("reviewers", "list")["reviewers"]}
     assert roles == {"ada l.": "lead", "Ada": "lead", "Cy": "viewer"}
-    assert "There is already a person 'cy'" in complaint("reviewers", "add", "cy")
-    assert said("reviewers", "add", "Bo") == "Added Bo as a lead.\n"
+    assert "The person 'cy' already exists" in complaint("reviewers", "add", "cy")
+    assert show("reviewers", "add", "Bo") == "Added Bo as a lead.\n"
     assert ask("review", "quota", "Bo", "10")
 
 
@@ -84,7 +84,7 @@ def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
     assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == ["Ada", None]
 
 
-def test_a_merge_is_taken_back(uids: list[str]) -> None:
+def test_a_merge_is_undone(uids: list[str]) -> None:
     ask("reviewers", "merge", "ada l.", "Ada", "--yes")
-    assert said("reviewers", "separate", "ada l.") == "ada l. and Ada are two reviewers again.\n"
+    assert show("reviewers", "separate", "ada l.") == "ada l. and Ada are two reviewers again.\n"
     assert "has not been merged" in complaint("reviewers", "separate", "Ada")

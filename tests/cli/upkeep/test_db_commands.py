@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.support.commands import add_small_project, ask, complaint, ended, said
+from tests.cli.support.commands import add_small_project, ask, complaint, ended, show
 from tests.support.databases import opened
 
 
@@ -21,13 +21,13 @@ def project(home: Path) -> Path:
 
 
 def break_something() -> None:
-    """Have a kept status contradict the decisions."""
+    """Make a stored status contradict the decisions."""
     with opened(load_settings().url) as engine, writing(engine) as session:
         session.execute(text("UPDATE variant SET status = 'accepted' WHERE id = 1"))
 
 
 def counts() -> dict[str, Any]:
-    """What there is, wherever the database lies."""
+    """The content of the project, wherever the database is."""
     return {key: value for key, value in ask("status").items() if key != "database"}
 
 
@@ -52,20 +52,20 @@ def test_the_project_moves_to_another_database(
 
 
 def test_the_copy_says_what_to_do_with_it(project: Path, tmp_path: Path) -> None:
-    output = said("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
+    output = show("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
     assert f"Models, exports and logs stay in {project / 'hedgerow_data'}." in output
     assert "HEDGEROW_DATABASE_URL" in output
 
 
-def test_a_backup_makes_the_project_again_elsewhere(
+def test_a_backup_restores_the_project_elsewhere(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = counts()
-    made = ask("db", "backup", "../b.zip")  # as the shell's directory has it
+    made = ask("db", "backup", "../b.zip")  # relative to the shell's directory
     assert made["path"] == str(tmp_path / "b.zip")
     assert "The file" in complaint("db", "backup", made["path"])
     monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path / "new"))
-    assert "artifact" in said("db", "restore", made["path"])
+    assert "artifact" in show("db", "restore", made["path"])
     assert counts() == before
     assert "Expected an empty database" in complaint("db", "restore", made["path"])
 
@@ -77,7 +77,7 @@ def test_artifacts_are_left_out_if_asked_for(project: Path, tmp_path: Path) -> N
     assert ask("db", "backup", str(tmp_path / "b.zip"), "--without-artifacts")["files"] is None
 
 
-def test_what_is_no_backup_leaves_no_project(
+def test_a_file_that_is_not_a_backup_leaves_no_project(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "b.zip").write_bytes(b"PK nothing")
@@ -87,7 +87,7 @@ def test_what_is_no_backup_leaves_no_project(
     assert not list(home.iterdir())
 
 
-def test_check_ends_with_one_where_something_is_wrong(project: Path) -> None:
+def test_check_ends_with_one_if_something_is_wrong(project: Path) -> None:
     assert ask("db", "check")["clean"] is True
     break_something()
     code, answer = ended("db", "check")
@@ -97,4 +97,4 @@ def test_check_ends_with_one_where_something_is_wrong(project: Path) -> None:
     assert "accepted, but pending by its decisions" in found["example"]
     repaired = ask("db", "check", "--repair")
     assert finding(repaired, "status")["repaired"] is True
-    assert "Status of variants: OK." in said("db", "check")
+    assert "Status of variants: OK." in show("db", "check")

@@ -1,4 +1,4 @@
-"""hedgerow variants add: a mapping, a dry run, an import as a run."""
+"""hedgerow variants add: a mapping, a dry run, and an import as a run."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.diagnostics import measuring
-from tests.cli.support.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, show
 
 TABLE = (
     "sentence;negated;fine?\n"
@@ -21,7 +21,7 @@ MAPPED = ("--map", "sentence=anchor", "--map", "fine?=verdict", "--verdict", "od
 
 @pytest.fixture
 def file(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A CSV file in an empty project; no process that measures is started."""
+    """A CSV file in an empty project. No measuring process is started."""
     monkeypatch.setattr(measuring, "start_process", lambda *_: None)
     path = opened_home / "mine.csv"
     path.write_text(TABLE, "utf-8")
@@ -57,19 +57,19 @@ def test_a_table_is_imported_by_a_mapping(file: str) -> None:
     assert undone
 
 
-def test_what_is_here_already_is_skipped(file: str) -> None:
+def test_existing_rows_are_skipped(file: str) -> None:
     first = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
     before = counts()
     again = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
     assert (again["variants"], again["decisions"], again["run"]) == (0, 0, None)
     assert first["run"] is not None
     assert counts() == before
-    output = said("variants", "add", file, *MAPPED, "--reviewer", "Ada")
+    output = show("variants", "add", file, *MAPPED, "--reviewer", "Ada")
     assert "Nothing is left to import: the project has everything that could be imported" in output
 
 
 def test_a_dry_run_says_what_would_be_added_and_stores_nothing(file: str, home: Path) -> None:
-    output = said("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
+    output = show("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
     assert "Would add 2 anchors, 2 variants and 2 verdicts." in output
     assert "rows without an anchor" in output and "line 5 of mine.csv" in output
     assert counts() == {"anchors": 0}
@@ -115,7 +115,7 @@ def test_an_export_goes_out_and_comes_in_as_it_was(
         ((*MAPPED, "--reviewer", "Ada", "--language", "??"), "Expected a language"),
     ],
 )
-def test_what_is_wrong_is_one_sentence_and_changes_nothing(
+def test_wrong_input_gives_one_sentence_and_changes_nothing(
     file: str, arguments: tuple[str, ...], words: str
 ) -> None:
     assert words in complaint("variants", "add", file, *arguments)
@@ -131,5 +131,5 @@ def test_formulas_are_texts(file: str, home: Path) -> None:
     assert formula in json.dumps(ask("search", "HYPERLINK", "--in", "variants")).replace('\\"', '"')
 
 
-def test_a_file_that_is_not_there_is_said(opened_home: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(opened_home: Path) -> None:
     assert "nowhere.csv" in complaint("variants", "add", "nowhere.csv")

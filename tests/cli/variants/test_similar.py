@@ -1,4 +1,4 @@
-"""Similar variants on the command line: what is not there yet is computed first."""
+"""Similar variants on the command line. Missing embeddings are computed first."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Variant
 from db.settings import load_settings
-from tests.cli.support.commands import ask, ended, said
+from tests.cli.support.commands import ask, ended, show
 from tests.support.factories import add_anchor, add_variant
 
 
 @pytest.fixture
 def uid(opened_home: object) -> str:
-    """Of one of three variants, each of its own anchor."""
+    """The uid of one of three variants, each with its own anchor."""
     engine = open_project(load_settings())
     texts = ["The door is not open.", "The doors are not open.", "My uncle never baked bread."]
     with writing(engine) as session:
@@ -34,7 +34,7 @@ def test_the_most_similar_variants_come_first(uid: str) -> None:
     assert found["similar"][0]["cosine"] > 0.8
     assert found["similar"][0]["status"] == "pending"
     assert len(ask("variants", "similar", uid, "--limit", "1")["similar"]) == 1
-    assert "The doors are not open." in said("variants", "similar", uid)
+    assert "The doors are not open." in show("variants", "similar", uid)
 
 
 def test_an_unknown_uid_is_one_sentence(uid: str) -> None:

@@ -1,4 +1,4 @@
-"""Genre and language of anchors, corrected one by one or together."""
+"""Changing the genre and language of one or several anchors."""
 
 import pytest
 from sqlalchemy import Engine
@@ -56,7 +56,7 @@ def test_another_language_measures_the_variants_again(two: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({}, "found neither"),
         ({"genre": "x" * (MAX_GENRE + 1)}, "at most 80"),
@@ -64,8 +64,8 @@ def test_another_language_measures_the_variants_again(two: Engine) -> None:
         ({"genre": "a\x1bb"}, "control character"),
     ],
 )
-def test_a_refused_fact_changes_nothing(two: Engine, values: dict[str, str], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said), writing(two) as session:
+def test_a_refused_fact_changes_nothing(two: Engine, values: dict[str, str], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message), writing(two) as session:
         set_facts(session, [1, 2], **values)
     with reading(two) as session:
         assert facts(session) == [("test", "en")] * 2

@@ -1,4 +1,4 @@
-"""A correction carried over to the variants: proposed, stored as edits, undone together."""
+"""Applying a correction to the variants: proposals, stored edits, and a single undo."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -21,7 +21,7 @@ NEW = "The footbridge is safe."
 
 @pytest.fixture
 def ada(engine: Engine) -> int:
-    """An anchor that Ada has corrected; she had accepted two variants and rejected one."""
+    """An anchor that Ada has corrected. She had accepted two variants and rejected one."""
     with writing(engine) as session:
         who, family = person(session), add_family(session)
         for type_id in ("verbal", "phrase"):
@@ -56,9 +56,7 @@ def states(session: Session) -> dict[str, Status]:
     return {variant.text: variant.status for variant in rows}
 
 
-def test_what_is_carried_over_is_an_edit_and_one_undo_takes_it_back(
-    engine: Engine, ada: int
-) -> None:
+def test_a_correction_of_variants_is_an_edit_and_has_one_undo(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         texts = chosen(session, "verbal", "phrase")
         done = carry_over(session, 1, texts, reviewer_id=ada)
@@ -85,7 +83,7 @@ def test_what_is_carried_over_is_an_edit_and_one_undo_takes_it_back(
 
 
 @both_databases
-def test_what_somebody_decided_meanwhile_is_not_carried_over(engine: Engine, ada: int) -> None:
+def test_a_variant_decided_meanwhile_is_not_corrected(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         texts = chosen(session, "verbal", "word")
         query = select(Variant).where(col(Variant.type_id) == "verbal")

@@ -1,4 +1,4 @@
-"""Anchors corrected, retired, restored: what is open again, what counts, what stays."""
+"""Correcting, retiring and restoring anchors: what is pending again, what counts, what stays."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -53,7 +53,7 @@ NEW = "The old bridge is safe."
 
 @pytest.fixture
 def ada(engine: Engine, fill: Fill) -> int:
-    """A family, of which Ada has accepted the first three and rejected the fourth."""
+    """A family. Ada has accepted the first three variants and rejected the fourth."""
 
     def made(session: Session) -> int:
         who, family = person(session), add_family(session)
@@ -67,7 +67,7 @@ def ada(engine: Engine, fill: Fill) -> int:
 
 
 def correct(session: Session, who: int, text: str = NEW, *, seen: int = 1) -> int:
-    """The number of second looks that the correction asks for."""
+    """The number of second looks that the correction causes."""
     return correct_anchor(session, 1, text, reviewer_id=who, expected_revision=seen).second_looks
 
 
@@ -82,7 +82,7 @@ def variant(session: Session, type_id: str = "verbal") -> Variant:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("The bridge isn't safe.", "already negated"),
         ("The bridge is hardly safe.", "contains a near-negator"),
@@ -94,9 +94,9 @@ def variant(session: Session, type_id: str = "verbal") -> Variant:
     ],
 )
 def test_a_suspicious_wording_is_taken_only_on_insistence(
-    engine: Engine, ada: int, text: str, said: str
+    engine: Engine, ada: int, text: str, message: str
 ) -> None:
-    with pytest.raises(SuspiciousText, match=said), writing(engine) as session:
+    with pytest.raises(SuspiciousText, match=message), writing(engine) as session:
         correct(session, ada, text)
     with writing(engine) as session:
         assert session.get_one(Anchor, 1).revision == 1
@@ -149,7 +149,9 @@ def test_decided_variants_of_a_corrected_anchor_come_back(engine: Engine, ada: i
         create_release(session)
 
 
-def test_what_is_looked_at_again_is_released_with_the_new_wording(engine: Engine, ada: int) -> None:
+def test_variants_after_a_second_look_are_released_with_the_new_text(
+    engine: Engine, ada: int
+) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         actions.accept(session, shown(variant(session)), reviewer_id=bert)
@@ -159,7 +161,7 @@ def test_what_is_looked_at_again_is_released_with_the_new_wording(engine: Engine
     with reading(engine) as session:
         (item,) = session.execute(select(ReleaseItem)).scalars()
         assert (item.anchor, item.text) == (NEW, TEXTS["verbal"])
-        # Ada's verdict was on the other wording.
+        # Ada's verdict was on the old text.
         assert item.provenance["persons"] == 1
         assert standings(session)["verbal"] == (Status.ACCEPTED, False)
 
@@ -214,7 +216,7 @@ def test_a_card_drawn_before_the_correction_decides_nothing(engine: Engine, ada:
         assert standings(session)["lexical"] == (Status.ACCEPTED, False)
 
 
-def test_an_edit_on_a_card_drawn_before_the_correction_needs_a_look(
+def test_an_edit_on_a_card_drawn_before_the_correction_needs_a_second_look(
     engine: Engine, ada: int
 ) -> None:
     with reading(engine) as session:
@@ -243,7 +245,7 @@ def test_a_family_rejected_on_an_outdated_card_comes_back(engine: Engine, ada: i
         assert set(standings(session).values()) == {(Status.PENDING, True)}
 
 
-def test_an_edited_original_stays_superseded_and_its_child_gets_the_look(
+def test_an_edited_original_stays_superseded_and_its_child_gets_the_second_look(
     engine: Engine, ada: int
 ) -> None:
     with writing(engine) as session:
@@ -253,7 +255,7 @@ def test_an_edited_original_stays_superseded_and_its_child_gets_the_look(
         child = session.get_one(Variant, child_id)
         assert (child.status, child.second_look) == (Status.PENDING, True)
         assert (variant(session).status, variant(session).second_look) == (Status.SUPERSEDED, False)
-        # Taken back, there is nothing left to look at twice: as if it had never been written.
+        # After an undo, nothing needs a second look, as if the text had never been written.
         actions.undo(session, reviewer_id=ada)
         assert child.status == Status.SUPERSEDED
         assert standings(session)["absolute"] == (Status.PENDING, True)
@@ -280,7 +282,7 @@ def test_a_rule_over_pending_variants_counts_as_the_second_look(engine: Engine, 
 
 
 @both_databases
-def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> None:
+def test_the_second_corrector_learns_of_the_first(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         correct(session, ada)
     with (
@@ -303,9 +305,7 @@ def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> 
         ("Trains run.", "already has this text"),
     ],
 )
-def test_a_correction_that_is_none_changes_nothing(
-    engine: Engine, ada: int, text: str, why: str
-) -> None:
+def test_an_empty_correction_changes_nothing(engine: Engine, ada: int, text: str, why: str) -> None:
     with writing(engine) as session:
         other = add_anchor(session, "Trains run.")
         correct_anchor(session, other.id, "Trains are late.", reviewer_id=ada, expected_revision=1)
@@ -384,7 +384,7 @@ def test_a_card_from_before_two_corrections_does_not_count_either(engine: Engine
 def test_a_decision_that_waits_for_a_correction_is_on_the_old_wording(
     engine: Engine, ada: int
 ) -> None:
-    """Two writers at once: what is kept is what the decisions add up to, whoever comes first."""
+    """Two writers at once: the stored status follows from the decisions, whoever comes first."""
     with reading(engine) as session:
         seen = shown(variant(session, "word"))
 

@@ -1,4 +1,4 @@
-"""Finding anchors: what was typed is looked for as it is, and every filter narrows."""
+"""Finding anchors: a search takes the text literally, and every filter narrows it."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ TEXTS = ("Fifty% of it is sold.", "Fifty of it is sold.", "A_b is a name.", r"A 
 
 @pytest.fixture
 def session(engine: Engine) -> Iterator[Session]:
-    """Four anchors about nothing, and a family."""
+    """Four unrelated anchors, and a family."""
     with writing(engine) as session:
         for text in TEXTS:
             add_anchor(session, text)

@@ -1,4 +1,4 @@
-"""Anchors that are no plain affirmative claim."""
+"""Anchors that are not plain affirmative claims."""
 
 from __future__ import annotations
 
@@ -159,7 +159,8 @@ def test_captions_headlines_and_foreign_names_pass(anchor: str) -> None:
 
 
 def test_false_alarms_are_rare() -> None:
-    """In the starter corpus it is five instructions; in the other sentences negation is wanted."""
+    """In the starter corpus, these are five instructions. The other corpora contain negation on
+    purpose."""
     anchors = [family["anchor"] for family in STARTER.families()]
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
     assert {problem.kind for problem in found} == {UnsuitableKind.COMMAND}
@@ -190,7 +191,7 @@ def _looked_at_in_full(anchor: str) -> list[AnchorProblem]:
     return [problem for check in checks for problem in check(analysis)]
 
 
-def test_the_quick_look_misses_nothing_in_the_starter_corpus() -> None:
+def test_the_quick_check_misses_nothing_in_the_starter_corpus() -> None:
     looked_at = 0
     for line in (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()[::4]:
         for value in json.loads(line).values():
@@ -213,7 +214,7 @@ _PIECES = [
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from([" ", " ", ""])), max_size=8))
-def test_the_quick_look_misses_nothing_that_can_be_put_together(
+def test_the_quick_check_misses_no_combination(
     parts: list[tuple[str, str]],
 ) -> None:
     text = "".join(piece + gap for piece, gap in parts)

@@ -1,4 +1,4 @@
-"""Loading the corpora: what nobody reviewed is pending, and twice is the same as once."""
+"""Loading the corpora: variants without a review are pending, and loading twice changes nothing."""
 
 from collections import Counter
 
@@ -46,10 +46,10 @@ def statuses(engine: Engine) -> Counter[Status]:
 
 @both_databases
 @some_families
-def test_what_nobody_reviewed_is_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
+def test_unreviewed_variants_are_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
     loaded = add_some(engine, corpus)
     found = statuses(engine)
-    assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # by the edits of its review alone
+    assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # only by the edits of its review
     assert found.total() == loaded.variants
     assert found[Status.PENDING] > 0.8 * loaded.variants
     with reading(engine) as session:
@@ -73,7 +73,7 @@ def test_every_variant_keeps_the_source_of_its_anchor(engine: Engine, corpus: Co
     assert names == {1: "test", 2: corpus.source}
 
 
-def test_an_anchor_that_is_known_is_left_as_it_is(engine: Engine) -> None:
+def test_an_anchor_that_is_known_is_left_unchanged(engine: Engine) -> None:
     corpus = CORPORA["claims"]
     text = corpus.families()[0]["anchor"]
     with writing(engine) as session:
@@ -107,7 +107,7 @@ def test_the_anchors_of_a_pair_of_opposites_share_a_split(engine: Engine) -> Non
 
 
 @pytest.mark.slow
-def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_anchors(
+def test_every_antonym_pair_stays_in_one_split_whatever_happens_to_its_anchors(
     engine: Engine,
 ) -> None:
     corpus = CORPORA["antonyms"]
@@ -130,7 +130,7 @@ def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_an
         assert anchor is not None
         ada, new = person(session), "The patient in bed five stayed awake."
         correct_anchor(session, anchor.id, new, reviewer_id=ada, expected_revision=1)
-    for again in (text, new):  # somebody has the sentence in a file, as it was or as it is
+    for again in (text, new):  # a user has the sentence in a file, unchanged or corrected
         with writing(engine) as session:
             shown = preview(session, read_pasted(again), column="text")
             add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
@@ -139,7 +139,7 @@ def test_every_pair_of_the_antonyms_stays_on_one_side_whatever_becomes_of_its_an
     assert splits() == found
 
 
-def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_gives_them_back(
+def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
     engine: Engine,
 ) -> None:
     corpus = CORPORA["antonyms"]
@@ -175,8 +175,8 @@ def test_a_second_loading_adds_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.id)
 def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus: Corpus) -> None:
-    said = corpus.readme
-    assert "language model" in said and "CC BY 4.0" in said and "review" in said
+    words = corpus.readme
+    assert "language model" in words and "CC BY 4.0" in words and "review" in words
     assert parse_rule(f"no flags and source = {corpus.source}").clauses
     assert len({anchor_uid(family["anchor"]) for family in corpus.families()}) == corpus.anchors
 

@@ -43,7 +43,7 @@ TWICE = next(one for one in CHANGES if (one["anchor"], one["type"]) in FIRST)
 
 @pytest.fixture(scope="module")
 def wanted() -> set[str]:
-    """Some anchors that the second review speaks of, and some that it does not."""
+    """Some anchors with remarks of the second review, and some without."""
     reviewed = [PLAIN, TWICE, *STARTER.second_reviews()[::8]]
     families = STARTER.families()[::30]
     return {anchor_uid(one["anchor"]) for one in [*reviewed, *families]}
@@ -62,7 +62,7 @@ def load_new(engine: Engine, wanted: set[str]) -> Loaded:
 
 
 def load_old(engine: Engine, wanted: set[str]) -> None:
-    """As a version of Hedgerow did that knew neither unsupported variants nor a second review."""
+    """Loaded by an old version of Hedgerow without unsupported variants and a second review."""
     with writing(engine) as session:
         run = create_run(session, kind=KIND, parameters={})
         families = {
@@ -91,7 +91,7 @@ def find(session: Session, text: str) -> Variant:
 
 
 def of(session: Session, review: dict[str, str]) -> Variant:
-    """What the first review left accepted of the variant that the second one speaks of."""
+    """The variant with a remark of the second review, as the first review left it."""
     made = find(session, review["text"])
     assert made.parent_id is not None
     return session.get_one(Variant, made.parent_id)
@@ -122,7 +122,7 @@ def test_its_edits_replace_what_the_first_review_had_accepted(
             assert target.status is Status.SUPERSEDED
             assert find(session, review["text"]).status is Status.ACCEPTED
             assert (target.parent_id is not None) == (review is TWICE)
-            assert not contested(session, [target])  # models need nobody to settle it
+            assert not contested(session, [target])  # models need no person to settle it
         assert Status.CONFLICT not in statuses(engine).values()
 
 
@@ -155,7 +155,7 @@ def test_an_older_project_ends_like_a_new_one(
         assert statuses(engine) == statuses(other)
 
 
-def test_what_a_person_has_decided_stays_as_it_is(engine: Engine, wanted: set[str]) -> None:
+def test_decisions_of_people_stay_unchanged(engine: Engine, wanted: set[str]) -> None:
     load_old(engine, wanted)
     with writing(engine) as session:
         ada = person(session, "Ada")

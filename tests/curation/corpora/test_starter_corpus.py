@@ -1,4 +1,5 @@
-"""Loading the bundled corpus: four fifths decided, one fifth pending, twice the same as once."""
+"""Loading the bundled corpus: four fifths decided, one fifth pending, and loading twice changes
+nothing."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -22,7 +23,7 @@ def test_everything_arrives_and_a_second_loading_changes_nothing(starter_engine:
             for table in (Anchor, Variant, Decision, Diagnostic)
         }
         counts = status_counts(session)
-        # Every variant that is no edited child comes from the families: 6 x 1,369 + 1,292 + 721.
+        # Every variant except edited ones comes from the families: 6 x 1,369 + 1,292 + 721.
         originals = select(func.count()).where(col(Variant.parent_id).is_(None))
         assert session.execute(originals).scalar_one() == 10_227
         people = select(Reviewer).where(col(Reviewer.kind) == ReviewerKind.PERSON)

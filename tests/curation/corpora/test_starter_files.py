@@ -1,4 +1,4 @@
-"""The bundled corpus: its shape, and that its README tells the truth about it."""
+"""The bundled corpus: its format, and the figures in its README."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
 from curation.taxonomy.reject_reasons import reject_reason
 
-TYPES = [entry.id for entry in TAXONOMY][:7]  # of the paper, and the negated antonym
-SECOND = STARTER.second_types  # written later, and judged by the second reviewer alone
+TYPES = [entry.id for entry in TAXONOMY][:7]  # from the paper, and the negated antonym
+SECOND = STARTER.second_types  # written later, and only judged by the second reviewer
 
 
 def _lines(name: str) -> list[dict[str, Any]]:

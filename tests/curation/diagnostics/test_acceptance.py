@@ -1,4 +1,4 @@
-"""Acceptance and reject reasons, counted as somebody would who reads every decision."""
+"""Acceptance and reject reasons, compared with counts over all decisions."""
 
 from collections import Counter
 
@@ -56,7 +56,7 @@ def test_outcomes_of_what_no_edit_made(engine: Engine) -> None:
                         continue
                     if dimension is Dimension.CUE and not row.cue:
                         continue
-                    if dimension is Dimension.PROMPT:  # none of these was written with one
+                    if dimension is Dimension.PROMPT:  # none of these was written with a prompt
                         continue
                     counts = expected.setdefault(group_of(row, dimension), Counter())
                     counts[NAMES[row.status]] += 1

@@ -1,4 +1,4 @@
-"""Cues and negators: counted as written, with an entropy that means what it says."""
+"""Cues and negators: counts, and the meaning of their entropy."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the database counts is what a reader of the tables would count."""
+"""The database's counts equal counts over all rows."""
 
 from collections import Counter
 from collections.abc import Callable

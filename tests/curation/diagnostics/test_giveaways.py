@@ -1,4 +1,5 @@
-"""Giveaways: a planted one is found, a balanced set is at chance, and n-grams lead to variants."""
+"""Giveaways: a planted one is found, a balanced set is at chance, and n-grams find their
+variants."""
 
 import pytest
 from sqlalchemy import Engine
@@ -24,11 +25,11 @@ STATES = ("open", "busy", "quiet", "famous", "old")
 
 
 def add_pairs(session: Session, *, planted: str = "", source: str = "") -> list[Variant]:
-    """Forty anchors, each with a lexical negation and a paraphrase of the same words.
+    """Forty anchors, each with a lexical negation and a paraphrase made of the same words.
 
     Args:
-        planted: what each negation begins with, in addition.
-        source: of the anchors.
+        planted: words that are added at the beginning of each negation.
+        source: the source of the anchors.
     """
     found = []
     for number in range(40):
@@ -77,7 +78,7 @@ def test_a_balanced_set_is_at_chance_and_no_word_tells(engine: Engine) -> None:
         assert suspects(guess.by["type"], all_types(session)) == []
 
 
-def test_a_type_that_is_defined_by_its_words_is_no_suspect(engine: Engine) -> None:
+def test_a_type_that_is_defined_by_its_words_is_not_suspicious(engine: Engine) -> None:
     with writing(engine) as session:
         for number in range(20):
             anchor = add_anchor(session, f"Bridge {number} is safe.")
@@ -91,7 +92,7 @@ def test_a_type_that_is_defined_by_its_words_is_no_suspect(engine: Engine) -> No
         assert suspects(guess.by["type"], all_types(session)) == []
 
 
-def test_what_is_rejected_superseded_or_retired_does_not_count(engine: Engine) -> None:
+def test_rejected_superseded_and_retired_variants_do_not_count(engine: Engine) -> None:
     with writing(engine) as session:
         variants = add_pairs(session, planted="Admittedly, ")
         for variant, status in zip(

@@ -1,4 +1,4 @@
-"""Hedges that hedge nothing: a claim that stands flat beside a concession, and others' belief."""
+"""Ineffective hedges: unhedged claims next to a concession, and reports of others' beliefs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compared(text: str, anchor: str = ANCHOR) -> PairAnalysis:
         "Odd though it may sound, the ferry leaves at nine.",
     ],
 )
-def test_a_claim_behind_a_concession_stands_flat(text: str) -> None:
+def test_a_claim_after_a_concession_is_unhedged(text: str) -> None:
     assert is_flat_hedge(compared(text))
 
 
@@ -51,7 +51,7 @@ def test_a_claim_behind_a_concession_stands_flat(text: str) -> None:
         "The ferry leaves at nine, though nobody knows why.",
     ],
 )
-def test_a_claim_before_or_around_a_concession_stands_flat_too(text: str) -> None:
+def test_a_claim_before_or_around_a_concession_is_unhedged_too(text: str) -> None:
     assert is_flat_hedge(compared(text))
 
 
@@ -113,7 +113,7 @@ def test_a_claim_that_is_hedged_itself_does_not(text: str) -> None:
         "In his view, the ferry leaves at nine.",
     ],
 )
-def test_what_others_hold_is_reported(text: str) -> None:
+def test_reports_of_others_beliefs_are_recognised(text: str) -> None:
     assert reports_others(compared(text))
 
 
@@ -135,11 +135,11 @@ def test_what_others_hold_is_reported(text: str) -> None:
         "It feels as if the ferry leaves at nine.",
     ],
 )
-def test_the_writers_own_doubt_and_evidence_are_no_reports(text: str) -> None:
+def test_the_writers_own_doubt_and_evidence_are_not_reports(text: str) -> None:
     assert not reports_others(compared(text))
 
 
-def test_a_report_that_the_anchor_makes_itself_is_none_of_the_variants() -> None:
+def test_a_report_in_the_anchor_does_not_count_for_the_variant() -> None:
     anchor = "The ferry leaves at nine, the locals say."
     assert not reports_others(
         compared("The ferry probably leaves at nine, the locals say.", anchor)

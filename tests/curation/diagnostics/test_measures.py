@@ -91,7 +91,7 @@ def test_a_cut_clause_is_dropped_content(type_id: str, text: str, cue: str | Non
     assert found.content_kept < 0.8
 
 
-def test_one_replaced_word_is_no_dropped_content() -> None:
+def test_one_replaced_word_is_not_dropped_content() -> None:
     text = "The old ferry stays in the harbour at nine, and its bar serves hot soup."
     assert not measured(text, type_id="lexical").flags
 
@@ -159,7 +159,7 @@ def test_hardness_is_unknown_without_a_cosine() -> None:
 
 
 @given(flag_sets, st.integers(0, 10**6), cosines, shares, st.sampled_from(["negative", "positive"]))
-def test_suspicion_lies_in_the_unit_interval(
+def test_suspicion_is_in_the_unit_interval(
     flags: Flag, levenshtein: int, cosine: float | None, kept: float, polarity: str
 ) -> None:
     value = suspicion(
@@ -219,9 +219,9 @@ def test_only_hedges_are_measured_for_that() -> None:
 
 @pytest.mark.slow
 def test_the_flags_for_hedges_find_many_and_cry_wolf_seldom() -> None:
-    """Against the review of the starter corpus.
+    """Compared with the review of the starter corpus.
 
-    Of the hedges that report others the review took some: "Historians conjecture that …".
+    The review accepted some hedges that report others: "Historians conjecture that …".
     """
     reasons = {(r["anchor"], r["type"]): r["reason"] for r in _lines("reviews.jsonl")}
     flat, reports, all_ = Counter[str](), Counter[str](), Counter[str]()

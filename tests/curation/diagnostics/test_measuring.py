@@ -1,4 +1,4 @@
-"""Measuring: distances and flags at once, cosines by a run that goes on where it stopped."""
+"""Measuring: distances and flags immediately, cosines in a run that can be resumed."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ pytestmark = both_databases
 
 
 class FakeEncoders:
-    """In place of the real encoder: the cosine is a function of the texts' lengths."""
+    """Replaces the real encoder: the cosine is a function of the texts' lengths."""
 
     def __init__(self) -> None:
         self.pairs = 0
@@ -50,7 +50,7 @@ def run(engine: Engine, **parameters: object) -> dict[str, object]:
 
 
 @one_database
-def test_what_an_older_version_measured_is_measured_again(
+def test_measurements_of_an_older_version_are_repeated(
     engine: Engine, encoders: FakeEncoders
 ) -> None:
     with writing(engine) as session:

@@ -1,4 +1,4 @@
-"""Surface checks on single sentences, and the marks for highlighting."""
+"""Surface checks on single sentences, and the highlighted ranges."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def test_good_variants_pass(type_id: str, text: str, cue: str | None) -> None:
         ("phrase", "I'm sure the bridge is safe for lorries.", "not sure", "not in the text"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(
-    type_id: str, text: str, cue: str | None, named: str
-) -> None:
+def test_problems_give_one_sentence(type_id: str, text: str, cue: str | None, named: str) -> None:
     found = problems(type_id, SAFE, text, cue)
     assert any(named in problem for problem in found), found
     assert all(problem.endswith(".") for problem in found)
@@ -114,7 +112,7 @@ def test_rewordings_around_an_absolute_negator_pass(anchor: str, text: str) -> N
         ("The choir learned it.", "No one in the choir didn't learn it.", "'not'"),
     ],
 )
-def test_an_absolute_negator_that_denies_nothing_is_told(
+def test_an_absolute_negator_that_denies_nothing_is_reported(
     anchor: str, text: str, named: str
 ) -> None:
     assert any(named in problem for problem in problems("absolute", anchor, text))
@@ -153,7 +151,7 @@ def test_no_longer_passes_where_the_anchor_says_so(type_id: str, anchor: str, te
 
 
 @pytest.mark.parametrize("word", ["invaluable", "inflammable"])
-def test_look_alikes_are_no_affixal_negation(word: str) -> None:
+def test_look_alikes_are_not_affixal_negations(word: str) -> None:
     base = word.removeprefix("in")
     assert problems("affixal", f"The cargo is {base}.", f"The cargo is {word}.")
 

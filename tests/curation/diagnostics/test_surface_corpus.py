@@ -1,8 +1,8 @@
-"""How accurate the surface checks and flags are, measured on the starter corpus as reviewed.
+"""The accuracy of the surface checks and flags on the reviewed starter corpus.
 
-`python -m pytest -s tests/curation/diagnostics/test_surface_corpus.py` prints the tables. The
-corpus is also what the word lists were tuned on, so the figures are for sentences like these, not
-for any English.
+`python -m pytest -s tests/curation/diagnostics/test_surface_corpus.py` prints the tables. The word
+lists were tuned on this corpus, so the figures hold for similar sentences, not for English in
+general.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from curation.taxonomy.cues import find_cue
 
 TYPES = [*(entry.id for entry in TAXONOMY[:7]), "unsupported"]
 FREE = "unsupported"  # a free-form type, where the surface check finds less
-NEAR_TWINS = {"affixal", "lexical"}  # 'dishonest' is a fair answer to either, so never swapped
+NEAR_TWINS = {"affixal", "lexical"}  # 'dishonest' is right for both: never swapped
 ERROR_FLAGS = Flag.WRONG_SURFACE | Flag.CONTENT_DROPPED | Flag.UNCHANGED | Flag.SAME_AS_SIBLING
 
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 @pytest.fixture(scope="module")
 def reviewed() -> list[Row]:
-    """The corpus with the edits of both reviews applied and the rejected variant left out."""
+    """The corpus with the edits of both reviews, without the rejected variant."""
 
     def lines(name: str) -> Iterator[dict[str, object]]:
         for line in (STARTER.folder / name).read_text(encoding="utf-8").splitlines():
@@ -74,7 +74,7 @@ def families(reviewed: list[Row]) -> dict[str, dict[str, Row]]:
 
 @pytest.fixture(scope="module")
 def some_families(families: dict[str, dict[str, Row]]) -> dict[str, dict[str, Row]]:
-    """A third of them, where each variant is measured in several ways."""
+    """A third of the anchors, where each variant is measured in several ways."""
     return dict(list(families.items())[::3])
 
 
@@ -121,8 +121,8 @@ def test_flags_on_the_reviewed_corpus_are_rare(
     raised = Counter((type_id, flag) for type_id, found in flags for flag in found)
     rows = [(f"{t}: {flag.label}", n, total[t]) for (t, flag), n in sorted(raised.items())]
     show(f"flags raised ({len(flags)} variants in {seconds:.2f} s)", rows)
-    # The review took some reports of others ("Historians conjecture that …"), which the guideline
-    # has edited or rejected.
+    # The review accepted some reports of others ("Historians conjecture that …"). According to the
+    # guideline, such variants should be edited or rejected.
     limits = {Flag.REPORTS_OTHERS: 0.04}
     assert all(n / total[t] < limits.get(flag, 0.03) for (t, flag), n in raised.items())
 
@@ -203,7 +203,7 @@ def test_cut_sentences_are_caught(
 
 
 def without_cue(row: Row) -> str:
-    """Cut the words of the cue out of a hedge, and leave the rest as it is."""
+    """Remove the words of the cue from a hedge, and leave the rest unchanged."""
     analysis = Analysis(row.text)
     assert row.cue
     tokens = [analysis.tokens[i] for found in find_cue(analysis, row.cue) for i in found]

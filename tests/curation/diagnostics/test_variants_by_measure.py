@@ -1,4 +1,4 @@
-"""Variants are found by their measures, all of them, the ones to look at first in front."""
+"""Finding variants by their measures: all of them, in order of priority."""
 
 import pytest
 from sqlalchemy import Engine
@@ -49,7 +49,7 @@ def key_of(session: Session, wanted: VariantFilter, variant_id: int) -> tuple[fl
     return -getattr(variant, wanted.first.value), variant_id
 
 
-def test_what_is_found_is_what_matches(engine: Engine) -> None:
+def test_a_search_finds_exactly_the_matches(engine: Engine) -> None:
     with writing(engine) as session:
         fill(session)
     with reading(engine) as session:

@@ -1,4 +1,4 @@
-"""Adapters: merged into their base encoder, known by their files, refused where they don't fit."""
+"""Adapters: merging into their base encoder, identity by files, and refusal if they don't fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Change = Callable[[Path], None]
 
 @pytest.fixture
 def adapter(tiny_encoder: Path, tmp_path: Path) -> Path:
-    """An adapter of rank 2 of one layer of the tiny encoder, scaled by a half."""
+    """An adapter of rank 2 for one layer of the tiny encoder, with a scale of one half."""
     folder = tmp_path / "adapter"
     folder.mkdir()
     torch.manual_seed(3)
@@ -117,7 +117,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("change", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_an_adapter_that_cannot_be_merged_is_refused_in_one_sentence(
+def test_an_adapter_that_cannot_be_merged_is_refused_with_one_sentence(
     adapter: Path, change: Change, sentence: str
 ) -> None:
     change(adapter)
@@ -126,7 +126,7 @@ def test_an_adapter_that_cannot_be_merged_is_refused_in_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-def test_an_adapter_of_what_is_no_encoder_is_refused_before_it_is_loaded(
+def test_an_adapter_of_another_model_is_refused_before_it_is_loaded(
     adapter: Path, tmp_path: Path
 ) -> None:
     check_encoder(str(adapter), must_exist=True)

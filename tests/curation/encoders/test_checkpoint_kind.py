@@ -16,15 +16,15 @@ from tests.support.checkpoints import ENCODERS, NO_ENCODERS, checkpoint, package
 
 
 @pytest.mark.parametrize("architecture", NO_ENCODERS)
-def test_a_checkpoint_that_is_no_encoder_is_refused_in_one_sentence(
+def test_a_checkpoint_that_is_not_an_encoder_is_refused_with_one_sentence(
     architecture: str, tmp_path: Path
 ) -> None:
     folder = checkpoint(architecture, tmp_path)
     with pytest.raises(HedgerowError) as refusal:
         load_encoder(str(folder), device="cpu")
-    told = str(refusal.value)
-    assert told.startswith(f"Expected a text encoder in {str(folder)!r}, found {architecture}: ")
-    assert told.endswith(
+    message = str(refusal.value)
+    assert message.startswith(f"Expected a text encoder in {str(folder)!r}, found {architecture}: ")
+    assert message.endswith(
         "; choose an encoder, or a sentence-transformers model made from this one (a folder with "
         "modules.json)."
     )
@@ -40,9 +40,7 @@ def test_a_bare_encoder_is_taken(architecture: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["T5EncoderModel", "Qwen2ForCausalLM"])
-def test_what_sentence_transformers_packaged_is_an_encoder(
-    architecture: str, tmp_path: Path
-) -> None:
+def test_a_sentence_transformers_folder_is_an_encoder(architecture: str, tmp_path: Path) -> None:
     folder = packaged(architecture, tmp_path)
     transformer = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(transformer | {"architectures": [architecture]}))

@@ -1,4 +1,4 @@
-"""Embeddings of distinct texts: they are the model's own, and no text is encoded twice."""
+"""Embeddings of distinct texts: equal to the model's own, and each text is encoded once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXTS = [
     "Global warming is real.",
 ]
 FURTHER = [f"Bridge number {number} is safe." for number in range(70)]
-"""With these there are more texts than a batch holds."""
+"""With these, there are more texts than fit into a batch."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def minilm():
 
 
 class CountingEncoder:
-    """The real model, noting each call of encode."""
+    """The real model, which records each call of encode."""
 
     def __init__(self, model) -> None:
         self._model = model
@@ -48,7 +48,7 @@ def counting(minilm) -> CountingEncoder:
 
 
 def test_known_cosine_of_the_papers_pair(minilm):
-    """The value measured for this model in the reference tables (Figure 1)."""
+    """The value for this model in the reference tables (Figure 1)."""
     (cosine,) = pair_cosines(minilm, [("Global warming is real.", "Global warming is a hoax.")])
     assert cosine == pytest.approx(0.872, abs=0.001)
 

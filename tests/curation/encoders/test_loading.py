@@ -1,4 +1,4 @@
-"""Encoders: what is loaded, what is refused, and what identifies one."""
+"""Encoders: what is loaded, what is refused, and what identifies an encoder."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_damaged_weights_give_one_sentence(model_copy):
         ("x" * 5000, "neither a local folder"),
     ],
 )
-def test_a_missing_encoder_is_told_in_one_sentence(name, sentence):
+def test_a_missing_encoder_gives_one_sentence(name, sentence):
     with pytest.raises(HedgerowError, match=sentence) as caught:
         load_encoder(name)
     assert "\n" not in str(caught.value)

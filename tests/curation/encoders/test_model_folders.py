@@ -1,4 +1,4 @@
-"""Where the name of an encoder leads."""
+"""Finding the folder for an encoder's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches on several threads: as on one, whatever happens meanwhile."""
+"""Batches on several threads give the results of one thread, and handle errors."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_replicas_have_the_models_own_weights(model: SentenceTransformer) -> Non
 
 
 @pytest.mark.parametrize("place", ["work", "done"])
-def test_what_is_raised_ends_it(model: SentenceTransformer, place: str) -> None:
+def test_an_exception_ends_it(model: SentenceTransformer, place: str) -> None:
     worked: list[int] = []
 
     def work(own: SentenceTransformer, batch: int) -> None:
@@ -103,7 +103,8 @@ def test_what_is_raised_ends_it(model: SentenceTransformer, place: str) -> None:
 
 
 def test_a_second_one_meanwhile_takes_one_thread(model: SentenceTransformer) -> None:
-    """How many threads share a product is one number for the process: only one may change it."""
+    """The number of threads per product is a setting of the process: only one task may change
+    it."""
     inner: list[str] = []
 
     def work(own: SentenceTransformer, batch: int) -> None:

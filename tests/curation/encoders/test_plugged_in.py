@@ -1,4 +1,4 @@
-"""Encoders that other packages load: what they may be, and what is refused."""
+"""Encoders from other packages: what is accepted, and what is refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_function_embeds_many_texts_as_an_encoder_does(
     assert model.get_embedding_dimension() == 5
 
 
-def test_a_model_of_sentence_transformers_is_taken_as_it_is(plug: Plug) -> None:
+def test_a_model_of_sentence_transformers_is_taken_unchanged(plug: Plug) -> None:
     folder = str(resolve_encoder(DEFAULT_ENCODER))
     plug(
         "from sentence_transformers import SentenceTransformer\n"
@@ -96,7 +96,7 @@ def test_a_folder_or_a_built_in_encoder_is_never_taken_over(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("return 5", "Expected a function or a SentenceTransformer from the plug-in 'mine'"),
         ("raise OSError('no disk')", "The plug-in 'mine' failed (OSError: no disk)"),
@@ -105,11 +105,11 @@ def test_a_folder_or_a_built_in_encoder_is_never_taken_over(
         ("return lambda texts: 1 / 0", "The plug-in 'mine' failed (ZeroDivisionError"),
     ],
 )
-def test_a_faulty_one_is_named_in_one_sentence(plug: Plug, body: str, said: str) -> None:
+def test_a_faulty_one_is_named_in_one_sentence(plug: Plug, body: str, message: str) -> None:
     plug(body)
     with pytest.raises(HedgerowError) as refusal:
         load_encoder("mine")
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 def test_embeddings_of_another_size_are_refused(plug: Plug) -> None:

@@ -1,4 +1,4 @@
-"""A chat server of our own, and anchors to ask it about."""
+"""The tests' own chat server, and anchors to ask it about."""
 
 import pytest
 from sqlalchemy import Engine

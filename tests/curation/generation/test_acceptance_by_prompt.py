@@ -1,4 +1,4 @@
-"""Acceptance by the version of the prompt: counts, shares and their intervals."""
+"""Acceptance by prompt version: counts, shares and their intervals."""
 
 import pytest
 from scipy.stats import binomtest
@@ -19,7 +19,7 @@ SHOWN = [Example("v", "verbal", "a", "The road is long.", "The road is not long.
 
 
 @both_databases
-def test_versions_are_told_apart_by_what_people_made_of_their_variants(engine: Engine) -> None:
+def test_versions_are_compared_by_the_decisions_on_their_variants(engine: Engine) -> None:
     with writing(engine) as session:
         ada = person(session)
         seed_prompts(session)

@@ -1,4 +1,4 @@
-"""A negation and a hedge of one's own, from the prompt to the triples and their export."""
+"""A user-defined negation and hedge, from the prompt to the triples and their export."""
 
 import csv
 import json
@@ -41,13 +41,13 @@ OWN = ("quantifier_negation", "hedge_hearsay")
 
 @pytest.fixture(autouse=True)
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measuring by an encoder is tested elsewhere, and loads one."""
+    """Measuring with an encoder is tested elsewhere, because it loads one."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
 @pytest.fixture
 def generated(anchors: Engine, home: Path, serve_chat: Serve) -> Engine:
-    """Two types of one's own, and what a model wrote of all types for ten anchors."""
+    """Two user-defined types, and a model's variants of all types for ten anchors."""
     with writing(anchors) as session:
         for wanted in (NEGATION, HEDGE):
             add_type(session, wanted)
@@ -86,7 +86,8 @@ def _measured(session: Session) -> None:
 
 
 def _reviewed(session: Session) -> None:
-    """Of each own type all but two are accepted; a verbal one is retyped, one is edited."""
+    """For each user-defined type, all but two variants are accepted. One verbal variant is retyped,
+    and one is edited."""
     me = person(session)
     for type_id in OWN:
         for _ in range(8):

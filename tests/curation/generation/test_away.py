@@ -1,4 +1,4 @@
-"""A server that is at its limit, or down: runs pause, and ask again when they are resumed."""
+"""A server at its limit or down: runs pause, and continue when they are resumed."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ NEW_YEAR = "Thu, 01 Jan 2099 00:00:00 GMT"
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long."""
+    """Short waits."""
     monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.01)
@@ -86,7 +86,7 @@ def test_a_single_call_pauses_its_run_after_its_attempts(
     assert questions(server) == attempts and state(anchors) is RunState.PAUSED
 
 
-def test_a_run_pauses_where_nothing_listens(anchors: Engine, home: Path) -> None:
+def test_a_run_pauses_if_nothing_listens(anchors: Engine, home: Path) -> None:
     with pytest.raises(HedgerowError, match="http://127.0.0.1:9/v1 does not answer"):
         carry_out(anchors, home, base_url="http://127.0.0.1:9/v1", selection={"limit": 3})
     assert state(anchors) is RunState.PAUSED
@@ -107,17 +107,17 @@ def test_a_server_that_wants_to_be_left_alone_for_long_pauses_the_run_and_says_u
     assert questions(server) <= 8 and state(anchors) is RunState.PAUSED
 
 
-def test_a_short_wait_is_kept_and_said(
+def test_a_short_wait_is_respected_and_reported(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(
-        RunContext, "listener", staticmethod(lambda *report: said.append(report[2]))
+        RunContext, "listener", staticmethod(lambda *report: messages.append(report[2]))
     )
     address, _ = serve_chat(faults=1.0, kinds=("rate limit",), retry_after=1.2)
     result = carry_out(anchors, home, base_url=address, selection={"limit": 1})[1]
     assert result["done"] == 2
-    assert any("The server is busy; retrying at" in message for message in said)
+    assert any("The server is busy; retrying at" in message for message in messages)
 
 
 def test_a_call_that_a_server_always_fails_at_while_it_answers_others_fails_alone(
@@ -135,7 +135,7 @@ def test_a_run_that_died_of_its_server_asks_again(
     address, server = serve_chat()
     with pytest.raises(HedgerowError, match="budget"):
         carry_out(anchors, home, base_url=address, budget={"calls": 30})
-    with writing(anchors) as session:  # as earlier versions left it
+    with writing(anchors) as session:  # as stored by earlier versions
         session.execute(
             update(ModelCall)
             .where(col(ModelCall.state) == CallState.OPEN)
@@ -148,7 +148,7 @@ def test_a_run_that_died_of_its_server_asks_again(
     assert set(server.asked.values()) == {1}
 
 
-def test_a_batch_of_which_every_call_met_a_429_pauses_the_run_which_asks_again(
+def test_a_batch_whose_calls_all_met_a_429_pauses_the_run_which_retries(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(retry_after=0.001)

@@ -1,4 +1,4 @@
-"""The calls of a run: planned, stored, read back."""
+"""The calls of a run: planning, storing and reading."""
 
 import pytest
 from sqlalchemy import Engine

@@ -31,7 +31,7 @@ def asked(engine: Engine, address: str = "http://127.0.0.1:9/v1", **how: object)
         return request_generation(session, request).id
 
 
-def test_a_run_is_refused_while_another_is_at_work_on_its_calls(anchors: Engine) -> None:
+def test_a_run_is_refused_while_another_is_making_its_calls(anchors: Engine) -> None:
     first = asked(anchors, roles=("negation",), selection={"search": "number 1"})
     with pytest.raises(HedgerowError, match=f"Run {first} is making 11 of the same calls"):
         asked(anchors)
@@ -68,7 +68,7 @@ def test_a_resumed_run_leaves_out_what_another_has_made_meanwhile(
 
 
 @one_database
-def test_what_was_tried_in_vain_and_made_by_another_run_is_closed(
+def test_failed_calls_that_another_run_made_are_closed(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

@@ -1,4 +1,4 @@
-"""Asynchronous calls from plain code, also within an event loop, as a notebook's cells are."""
+"""Asynchronous calls from plain code, also inside an event loop, as in a notebook's cells."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ def test_calls_are_made_in_the_thread_that_waits_unless_it_has_a_loop() -> None:
     assert asyncio.run(cell()) != threading.get_ident()
 
 
-def test_what_goes_wrong_is_raised() -> None:
+def test_errors_are_raised() -> None:
     async def wrong() -> None:
         raise ZeroDivisionError
 

@@ -1,4 +1,4 @@
-"""A run whose process is killed again and again, at a server that fails a third of the calls."""
+"""A run whose process is killed repeatedly, with a server that fails a third of the calls."""
 
 import random
 import time
@@ -47,7 +47,7 @@ CONSTANTS = {
     "curation.generation.providers.batch.polling.CHUNK": 10,
 }
 TRIED = 2
-"""Calls that are made at once before a batch is sent."""
+"""Direct calls before a batch is sent."""
 
 PHASES = (
     "sent",
@@ -68,7 +68,7 @@ def forker() -> Iterator[Forker]:
 
 @pytest.fixture(scope="module")
 def undisturbed(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """The table that a run leaves which nothing disturbs, in any kind of database."""
+    """The table after an undisturbed run, in any kind of database."""
     home = tmp_path_factory.mktemp("calm")
     with (
         opened(copies.migrated(home / "hedgerow.db")) as calm,
@@ -99,21 +99,21 @@ def stored(engine: Engine) -> int:
 
 
 def prompts_of(engine: Engine, run_id: int) -> dict[int, str]:
-    """What is asked, by the call's number."""
+    """The question, by the call's number."""
     asker = Asker(ChatModel("fake", SecretStr("")), TAXONOMY, attempts=1)
     with reading(engine) as session:
         return {call.id: asker.question(call)[0] for call in open_calls(session, run_id)}
 
 
 def answered(engine: Engine) -> set[int]:
-    """The calls whose answer is stored."""
+    """The calls with a stored answer."""
     with reading(engine) as session:
         done = select(col(ModelCall.id)).where(ModelCall.state == CallState.DONE)
         return set(session.execute(done).scalars())
 
 
-def said(home: Path) -> str:
-    """What the processes of the runs printed."""
+def printed(home: Path) -> str:
+    """The output of the runs' processes."""
     return (home / "out.txt").read_text()
 
 
@@ -124,7 +124,7 @@ def kill_at_work(forker: Forker, engine: Engine, home: Path, run_id: int, *, aft
     while stored(engine) == begun_with and is_alive(process):
         time.sleep(0.02)
     time.sleep(after)
-    assert is_alive(process), f"the run ended before all kills: {said(home)}"
+    assert is_alive(process), f"the run ended before all kills: {printed(home)}"
     kill(process)
     with reading(engine) as session:
         assert get_run(session, run_id).state is RunState.INTERRUPTED
@@ -133,7 +133,7 @@ def kill_at_work(forker: Forker, engine: Engine, home: Path, run_id: int, *, aft
 def wait_for(process: int, home: Path) -> None:
     until = time.monotonic() + 60
     while is_alive(process):
-        assert time.monotonic() < until, said(home)
+        assert time.monotonic() < until, printed(home)
         time.sleep(0.02)
 
 
@@ -150,16 +150,16 @@ def test_ten_kills_and_a_failing_server_leave_the_table_of_an_undisturbed_run(
     address, server = serve_chat(delay=0.01 * kills, faults=1 / 3)
     run_id = request(engine, base_url=address, timeout=0.6, attempts=20)
     prompts = prompts_of(engine, run_id)
-    asked: dict[int, int] = {}  # how often, for each call, when its answer was seen to be stored
-    drawn = random.Random(4)
+    asked: dict[int, int] = {}  # for each call, how often its answer was seen to be stored
+    chance = random.Random(4)
     for _ in range(kills):
-        kill_at_work(forker, engine, home, run_id, after=drawn.uniform(0.0, 0.25))
+        kill_at_work(forker, engine, home, run_id, after=chance.uniform(0.0, 0.25))
         asked |= {call: server.asked[prompts[call]] for call in answered(engine) - set(asked)}
     assert asked
     wait_for(forker.start(engine.url, home, run_id, CONSTANTS), home)
-    assert table(engine) == undisturbed, said(home)
+    assert table(engine) == undisturbed, printed(home)
     assert asked == {call: server.asked[prompts[call]] for call in asked}, "none is asked again"
-    lost = kills * 8 * 4  # under way, or answered and not yet stored
+    lost = kills * 8 * 4  # in progress, or answered and not yet stored
     assert sum(server.asked.values()) <= stored(engine) + lost
     with reading(engine) as session:
         assert set(session.execute(select(col(ModelCall.state))).scalars()) == {CallState.DONE}
@@ -210,17 +210,17 @@ def test_a_batch_survives_a_kill_in_every_phase(
         process = forker.start(engine.url, home, run_id, CONSTANTS)
         started.append(process)
         wait_for(process, home)
-        assert not started, f"it was not killed when {phase}: {said(home)}"
+        assert not started, f"it was not killed when {phase}: {printed(home)}"
     assert TRIED < stored(engine) < 200
     wait_for(forker.start(engine.url, home, run_id, CONSTANTS), home)
-    assert table(engine) == undisturbed, said(home)
+    assert table(engine) == undisturbed, printed(home)
     assert [batch["request_counts"]["total"] for batch in server.batches.batches.values()] == [198]
     assert set(server.asked.values()) == {1} and stored(engine) == 200
 
 
 @pytest.mark.slow
 @one_database
-def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
+def test_only_one_of_two_processes_executes_a_run(
     engine: Engine,
     home: Path,
     undisturbed: list[tuple[Any, ...]],
@@ -233,7 +233,7 @@ def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
     both = [forker.start(engine.url, home, run_id, CONSTANTS) for _ in range(2)]
     for process in both:
         wait_for(process, home)
-    assert "is already running in process" in said(home)
+    assert "is already running in process" in printed(home)
     assert table(engine) == undisturbed and set(server.asked.values()) == {1}
 
 
@@ -252,16 +252,18 @@ def test_a_process_that_lost_its_run_to_another_does_no_harm(
     while not stored(engine):
         time.sleep(0.01)
     for _ in range(10):
-        with writing(engine) as session:  # as if it had been silent for long
+        with writing(engine) as session:  # as after a long silence
             lease = {"lease_until": now() - timedelta(minutes=1)}
             session.execute(update(Run).where(col(Run.id) == run_id).values(lease))
-        with suppress(HedgerowError):  # if its heart beat in this very moment
+        with suppress(HedgerowError):  # in case its heartbeat comes at this moment
             again(engine, home, run_id)
             break
     wait_for(first, home)
-    assert "was interrupted" in said(home)
+    assert "was interrupted" in printed(home)
     assert table(engine) == undisturbed
-    assert sum(server.asked.values()) <= 200 + 8 * 20, "the first one goes on for a second at most"
+    assert sum(server.asked.values()) <= 200 + 8 * 20, (
+        "the first one continues for a second at most"
+    )
     with reading(engine) as session:
         rows = Counter(session.execute(select(col(Answer.call_id))).scalars())
         assert set(rows.values()) == {1}

@@ -1,4 +1,4 @@
-"""What changes while a run is at work: anchors, types, the database, the budget."""
+"""Changes during a run: anchors, types, the database, the budget."""
 
 import json
 import random
@@ -37,14 +37,14 @@ OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
 
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls are read in small blocks, and nobody waits long."""
+    """Calls are read in small blocks, and waits are short."""
     monkeypatch.setattr("curation.generation.worker.HELD", 8)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
 
 
 def when_asked_about(server: ChatServer, text: str, change: Any) -> None:
-    """Make a change in the moment in which the server is asked about this anchor first."""
+    """Make a change at the moment when the server is first asked about this anchor."""
 
     def hear(prompt: str) -> None:
         if f"Text: {text}" in prompt:
@@ -103,7 +103,7 @@ def test_an_anchor_that_is_retired_meanwhile_is_asked_about_no_more(
     _, result = carry_out(anchors, home, base_url=address, concurrency=4)
     assert (result["done"], result["failed"], result["calls"]) == (79, 1, 79)
     found = variants_of(anchors, anchor_of(anchors, OLD))
-    assert [retired for _, _, retired in found] == [True] * 4, "what was paid for is kept"
+    assert [retired for _, _, retired in found] == [True] * 4, "paid answers are kept"
     with reading(anchors) as session:
         failed = session.execute(select(ModelCall).where(ModelCall.state == CallState.FAILED))
         assert failed.scalar_one().problem == AnswerProblem.RETIRED
@@ -134,7 +134,7 @@ def test_a_type_that_is_retired_meanwhile_is_asked_for_no_more(
 
 
 @pytest.mark.parametrize("change", [correct, retire])
-def test_what_lies_in_a_batch_stays_as_it_was_sent(
+def test_calls_in_a_batch_stay_as_sent(
     anchors: Engine, home: Path, serve_chat: Serve, change: Any
 ) -> None:
     address, server = serve_chat()
@@ -160,7 +160,7 @@ def test_answers_that_come_in_any_order_are_stored_with_their_anchors(
     carry_out(anchors, home, base_url=address, concurrency=32)
     with reading(anchors) as session:
         order = session.execute(select(col(Answer.call_id)).order_by(col(Answer.id))).scalars()
-        assert (found := list(order)) != sorted(found), "else this test shows nothing"
+        assert (found := list(order)) != sorted(found), "otherwise this test shows nothing"
     assert_variants_are_of_their_anchors(anchors)
 
 

@@ -1,4 +1,4 @@
-"""Which anchors a run asks about, and for which types; and that counting them tells the same."""
+"""The anchors and types that a run asks for, and that counting them gives the same numbers."""
 
 import itertools
 
@@ -53,7 +53,7 @@ def test_only_what_an_anchor_lacks_is_asked_for(engine: Engine) -> None:
 
 
 @one_database
-def test_a_limit_counts_anchors_and_is_drawn_by_the_seed(engine: Engine) -> None:
+def test_a_limit_counts_anchors_and_is_sampled_by_the_seed(engine: Engine) -> None:
     with writing(engine) as session:
         for n in range(50):
             add_anchor(session, f"The bridge number {n} is safe.")
@@ -76,7 +76,7 @@ def test_a_search_takes_its_words_literally(engine: Engine) -> None:
 
 
 @one_database
-def test_what_failed_in_a_run_can_be_asked_alone(engine: Engine) -> None:
+def test_failed_calls_of_a_run_can_be_repeated_alone(engine: Engine) -> None:
     with writing(engine) as session:
         anchors = [add_anchor(session, f"The bridge number {n} is safe.") for n in range(4)]
     run_id = planned(engine, GenerationRequest(model="fake", roles=("hedge",)))

@@ -1,4 +1,4 @@
-"""Prompts: the paper's wording, places filled in once, versions, the draw of cues."""
+"""Prompts: the paper's wording, placeholders filled once, versions, and the choice of cues."""
 
 from collections import Counter
 
@@ -99,7 +99,7 @@ def test_a_draft_that_was_stored_before_is_not_the_newest(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize(
-    ("template", "said"),
+    ("template", "message"),
     [
         ("{text}", "types"),
         ("{types}", "text"),
@@ -109,10 +109,12 @@ def test_a_draft_that_was_stored_before_is_not_the_newest(engine: Engine) -> Non
         ("{text}{types}{ Text }", r"found \{ Text \}"),
     ],
 )
-def test_a_prompt_without_its_places_is_refused(engine: Engine, template: str, said: str) -> None:
+def test_a_prompt_without_its_places_is_refused(
+    engine: Engine, template: str, message: str
+) -> None:
     with writing(engine) as session:
         seed_prompts(session)
         parent = prompt_versions(session, "hedge")[0]
-        with pytest.raises(HedgerowError, match=said):
+        with pytest.raises(HedgerowError, match=message):
             save_copy(session, parent, template, author_id=None)
         assert len(prompt_versions(session, "hedge")) == 1

@@ -1,4 +1,4 @@
-"""A generation run against a real server: what it stores, and what faults leave of it."""
+"""A generation run with a real server: what it stores, also after faults."""
 
 import threading
 import time
@@ -25,7 +25,7 @@ from tests.support.servers.chat_server import texts_for
 
 @pytest.fixture(autouse=True)
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measuring is tested elsewhere and loads an encoder."""
+    """Measuring is tested elsewhere, because it loads an encoder."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
@@ -42,7 +42,7 @@ def again(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
 
 
 def table(engine: Engine) -> list[tuple[Any, ...]]:
-    """All variants, but for keys and times."""
+    """All variants, without keys and times."""
     with reading(engine) as session:
         rows = session.execute(
             select(
@@ -123,7 +123,7 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
         assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
 
 
-def test_a_run_of_which_every_call_failed_has_failed(
+def test_a_run_whose_calls_all_failed_has_failed(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.support.servers.chat_server.answer_to", lambda prompt: {})
@@ -134,7 +134,7 @@ def test_a_run_of_which_every_call_failed_has_failed(
         assert session.execute(select(Run)).scalar_one().state is RunState.FAILED
 
 
-def test_the_budget_pauses_the_run_which_goes_on_where_it_stopped(
+def test_the_budget_pauses_the_run_which_continues_if_it_stopped(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -172,7 +172,7 @@ def test_money_is_not_spent_on_what_failed_for_free(
     assert 0.5 - 2 * max(paid) < sum(paid) <= 0.5 + max(paid)
 
 
-def test_what_cannot_be_stored_is_not_asked_for(
+def test_calls_stop_while_nothing_can_be_stored(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object, **how: object) -> None:
@@ -232,4 +232,4 @@ def test_a_page_starts_no_second_run_while_one_waits(anchors: Engine) -> None:
         run = request_generation(session, first, alone=True)
         with pytest.raises(HedgerowError, match=f"Run {run.id} is already running"):
             request_generation(session, second, alone=True)
-        request_generation(session, second)  # as the command does, which works itself
+        request_generation(session, second)  # like the command, which does the work itself

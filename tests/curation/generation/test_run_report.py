@@ -1,4 +1,4 @@
-"""What a run has brought so far, and what may change about one that has stopped."""
+"""The results of a run so far, and what may change after it has stopped."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ HALF = {"verbal": "It is not so.", "word": "It is so."}
 
 @pytest.fixture
 def half(anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> int:
-    """A run whose answers lack types and ignore the cue; its number."""
+    """The number of a run whose answers lack types and ignore the cue."""
     monkeypatch.setattr(
         "tests.support.servers.chat_server.texts_for",
         lambda prompt: {key: text for key, text in HALF.items() if f'"{key}"' in prompt},

@@ -1,4 +1,4 @@
-"""What is stored of attempts, and what is left out because it is there already."""
+"""Storing attempts, without those that are already stored."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -54,11 +54,11 @@ def test_attempts_at_one_call_are_stored_in_their_order_also_together(
         assert costs == [0.0, 15.0]
 
 
-def test_what_is_stored_already_or_comes_too_late_is_left_out(engine: Engine, call: Call) -> None:
+def test_stored_and_late_attempts_are_left_out(engine: Engine, call: Call) -> None:
     assert store(engine, failed(call, 1)) == [1]
     assert store(engine, failed(call, 1)) == [], "the commit had succeeded the first time"
     assert store(engine, answered(call, 2, "Not safe.")) == [2]
-    late = answered(call, 3, "Unsafe.")  # of a process that had lost the run to another
+    late = answered(call, 3, "Unsafe.")  # from a process that had lost the run to another
     assert store(engine, late) == []
     with reading(engine) as session:
         assert session.execute(select(col(Variant.text))).scalars().all() == ["Not safe."]

@@ -1,4 +1,5 @@
-"""Answers that can't be stored: kept in memory, put aside, stored when there is room."""
+"""Answers that can't be stored are kept in memory, saved elsewhere, and stored when there is
+space."""
 
 import contextlib
 import re
@@ -35,7 +36,7 @@ KEPT = re.compile(r"(\d+) answers? that could not be stored (?:are|is) saved in 
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long for room."""
+    """Short waits for space."""
     monkeypatch.setattr(unstored_answers, "STORE_AGAIN_SECONDS", (0.01, 0.01))
 
 
@@ -45,7 +46,7 @@ def stored(engine: Engine) -> int:
 
 
 def put_aside(sentence: str) -> tuple[int, Path]:
-    """How many answers a sentence says are kept, and where."""
+    """The number of kept answers in a sentence, and their location."""
     found = KEPT.search(sentence)
     assert found, sentence
     return int(found[1]), Path(found[2])
@@ -53,7 +54,7 @@ def put_aside(sentence: str) -> tuple[int, Path]:
 
 @pytest.mark.slow
 @one_database
-def test_a_disk_that_fills_while_64_calls_are_under_way_loses_no_answer(
+def test_a_disk_that_fills_while_64_calls_are_in_progress_loses_no_answer(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     with writing(anchors) as session:
@@ -106,7 +107,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
         assert path.parent == elsewhere and path.stat().st_mode & 0o077 == 0
         assert stored(engine) + number == sum(server.answered.values()) < 200
         film.unlink()
-        with writing(engine) as session:  # in life its process is gone by now
+        with writing(engine) as session:  # in reality, its process has ended by now
             session.execute(update(Run).values(state=RunState.INTERRUPTED))
         result = again(engine, folder, 1)
         assert result["done"] == 200 and set(server.asked.values()) == {1}
@@ -114,7 +115,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
         engine.dispose()
 
 
-def test_what_is_put_aside_is_paid_for_once_and_counted(
+def test_answers_saved_elsewhere_are_paid_for_once_and_counted(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -153,7 +154,7 @@ def test_nobody_asks_while_nothing_can_be_stored(
 
 
 @one_database
-def test_answers_that_nowhere_is_room_for_are_said_to_be_lost(
+def test_answers_without_any_space_are_reported_as_lost(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_room(*_: object, **__: object) -> None:
@@ -171,7 +172,7 @@ def test_answers_that_nowhere_is_room_for_are_said_to_be_lost(
     assert f"The disk is full. {lost}" in str(error.value)
 
 
-def test_how_a_run_ended_is_said_though_it_cannot_be_stored(
+def test_the_end_of_a_run_is_reported_even_if_it_cannot_be_stored(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -185,7 +186,7 @@ def test_how_a_run_ended_is_said_though_it_cannot_be_stored(
 
 
 @one_database
-def test_a_first_call_before_a_batch_is_put_aside_too(
+def test_a_first_call_before_a_batch_is_saved_elsewhere_too(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -202,7 +203,7 @@ def test_a_first_call_before_a_batch_is_put_aside_too(
 
 
 @one_database
-def test_opinions_that_were_put_aside_are_stored_as_opinions(
+def test_opinions_that_were_saved_elsewhere_are_stored_as_opinions(
     engine: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
@@ -226,7 +227,7 @@ def test_opinions_that_were_put_aside_are_stored_as_opinions(
 
 
 @one_database
-def test_a_file_that_nobody_here_put_aside_is_not_read(
+def test_a_file_saved_by_somebody_else_is_not_read(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""What a run does when its budget ends or its database will not take what has arrived."""
+"""A run whose budget ends, or whose database cannot store its answers."""
 
 import sqlite3
 import threading
@@ -33,12 +33,12 @@ AT_ONCE = 64
     at_once=st.integers(1, 64),
     share=st.floats(0.05, 0.95),
 )
-def test_calls_under_way_are_paid_for_before_the_next_begins(
+def test_calls_in_progress_are_paid_for_before_the_next_begins(
     costs: list[float], at_once: int, share: float
 ) -> None:
     cap = sum(costs) * share
     ledger, begun, dearest_yet = Ledger(Budget(money=cap)), 0, 0.0
-    surprise = costs[0]  # what nobody could know: the first one, and whatever is dearer than all
+    surprise = costs[0]  # nobody could know these: the first one, and the most expensive one
     while begun < len(costs) and ledger.allows():
         while ledger.under_way < at_once and begun < len(costs) and ledger.allows():
             ledger.under_way += 1
@@ -54,7 +54,7 @@ def test_calls_under_way_are_paid_for_before_the_next_begins(
 
 
 @one_database
-def test_a_cap_in_money_holds_while_many_calls_are_under_way(
+def test_a_cap_in_money_holds_while_many_calls_are_in_progress(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(delay=0.05)
@@ -67,7 +67,7 @@ def test_a_cap_in_money_holds_while_many_calls_are_under_way(
         run = session.execute(select(Run)).scalar_one()
     assert 1.0 - 2 * max(costs) < sum(costs) <= 1.0 + 1e-9
     assert run.state is RunState.PAUSED and server.most_at_once > 4
-    assert sum(server.asked.values()) == len(costs), "what was asked is stored"
+    assert sum(server.asked.values()) == len(costs), "answered calls are stored"
     with pytest.raises(HedgerowError, match="Paused at the budget"):
         again(anchors, home, run.id)
     assert sum(server.asked.values()) == len(costs), "nothing is spent by trying again"
@@ -75,7 +75,7 @@ def test_a_cap_in_money_holds_while_many_calls_are_under_way(
 
 @contextmanager
 def full_disk(engine: Engine, pages: int) -> Iterator[None]:
-    """SQLite refuses to let the file grow by more than so many pages."""
+    """SQLite refuses to let the file grow by more than this many pages."""
 
     def cap(connection: sqlite3.Connection, _: Any) -> None:
         connection.execute(f"PRAGMA max_page_count = {limit}")
@@ -90,7 +90,7 @@ def full_disk(engine: Engine, pages: int) -> Iterator[None]:
 
 
 @one_database
-def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(
+def test_a_full_disk_ends_the_run_which_continues_once_there_is_room(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("curation.generation.unstored_answers.STORE_AGAIN_SECONDS", (0.01, 0.01))
@@ -103,10 +103,10 @@ def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(
         stored = len(done.all())
     assert 0 < stored < 80
     asked = sum(server.asked.values())
-    assert asked <= stored + 8 * 6, "what cannot be stored is not asked for on and on"
+    assert asked <= stored + 8 * 6, "no further calls while nothing can be stored"
     again(anchors, home, run_id)
     assert len(table(anchors)) == 40 * 6
-    assert set(server.asked.values()) == {1}, "what was answered is not asked again"
+    assert set(server.asked.values()) == {1}, "answered calls are not repeated"
 
 
 @one_database

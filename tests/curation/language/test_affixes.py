@@ -1,4 +1,4 @@
-"""Negative affixes and their look-alikes."""
+"""Negative affixes and words that look alike."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_look_alikes_are_left_alone(word: str) -> None:
         ("highly-inflammable", "flammable"),
     ],
 )
-def test_a_prefix_that_negates_nothing_is_none_even_on_a_word_of_the_anchor(
+def test_a_prefix_without_negation_does_not_count_even_on_a_word_of_the_anchor(
     word: str, base: str
 ) -> None:
     assert negative_affix(word) is None

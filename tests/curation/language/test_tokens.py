@@ -65,7 +65,7 @@ def test_forms_and_spellings_of_a_word_share_their_stem(one: str, other: str) ->
     assert stem(one) == stem(other)
 
 
-def test_a_lemma_keeps_adverbs_apart() -> None:
+def test_a_lemma_keeps_adverbs_separate() -> None:
     assert lemma("likely") != lemma("like")
     assert lemma("looks") == lemma("looked") == lemma("look")
 
@@ -102,7 +102,7 @@ def test_content_words() -> None:
     ]
 
 
-def test_alignment_prefers_the_end_because_hedges_stand_in_front() -> None:
+def test_alignment_prefers_the_end_because_hedges_come_first() -> None:
     anchor, variant = Analysis("I was lucky."), Analysis("I'm not sure, but I was lucky.")
     origin = align(anchor, variant)
     assert origin[-4:] == [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Changes of one sentence made in another that was made from it."""
+"""Applying the changes of one sentence to another sentence that was made from it."""
 
 import pytest
 from hypothesis import given
@@ -97,7 +97,7 @@ def test_corrected_words_are_replaced_in_their_place_and_keep_their_case(
         (f"{'so ' * MAX_WORDS}it is.", f"{'so ' * MAX_WORDS}it was.", "So it is not."),
     ],
 )
-def test_where_the_words_do_not_occur_nothing_is_proposed(old: str, new: str, text: str) -> None:
+def test_nothing_is_proposed_for_texts_without_the_words(old: str, new: str, text: str) -> None:
     assert carry(text, old=old, new=new) is None
 
 

@@ -1,4 +1,4 @@
-"""The funnel counts what a reader of the tables would count, and names what comes next."""
+"""The funnel's counts equal counts over all rows, and it names the next step."""
 
 from collections import Counter
 
@@ -33,7 +33,7 @@ def row_of(session: Session, type_id: str) -> FunnelRow:
 
 
 def measure(session: Session, variants: list[Variant]) -> None:
-    """As a diagnose run does, with made-up cosines."""
+    """Like a diagnose run, with made-up cosines."""
     measure_variants(session, [v.id for v in variants])
     name = get_setting(session, ACTIVE_ENCODER)
     encoder = register_encoder(session, name=name, hash_="f" * 64)
@@ -79,7 +79,7 @@ def test_two_persons_who_disagree_make_a_conflict_that_is_not_pending(engine: En
         assert (row.decided, row.conflict, row.accepted, row.pending) == (1, 1, 0, 0)
 
 
-def test_an_edited_variant_counts_once_and_a_retyped_one_where_it_went(engine: Engine) -> None:
+def test_an_edited_variant_counts_once_and_a_retyped_one_under_its_new_type(engine: Engine) -> None:
     with writing(engine) as session:
         ada, family = person(session), add_family(session)
         edit(session, family["verbal"], ada, "The bridge isn't safe.")
@@ -122,7 +122,7 @@ def test_measured_means_flags_and_the_active_encoders_cosine(engine: Engine) -> 
 
 
 @one_database
-def test_a_variant_without_measures_shows_beside_measured_ones(engine: Engine) -> None:
+def test_a_variant_without_measures_shows_next_to_measured_ones(engine: Engine) -> None:
     with writing(engine) as session:
         measure(session, list(add_family(session).values()))
         late = add_variant(session, session.get_one(Anchor, 1), "word", "Perhaps it is safe.")
@@ -140,7 +140,7 @@ def test_triples_by_type_are_those_that_the_release_gives(released: Released) ->
         expected += Counter(row.negative_type for row in rows)
         assert found == count_triples_by_type(session, release) == expected
         release.summary = {k: v for k, v in release.summary.items() if k != "triples_by_type"}
-        assert triples_by_type(session, release) == expected  # as one of the first Hedgerow
+        assert triples_by_type(session, release) == expected  # by an old version
         state = funnel(session)
         assert {row.type_id: row.triples for row in state.rows if row.triples} == expected
         assert state.total.triples == len(rows)
@@ -187,7 +187,7 @@ def test_the_steps_follow_the_way_of_the_data(engine: Engine) -> None:
         assert kinds(session) == [StepKind.REVIEW, StepKind.RELEASE]
 
 
-def test_a_release_is_trained_on_once_and_made_anew_after_changes(released: Released) -> None:
+def test_a_release_is_trained_on_once_and_replaced_after_changes(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         measure(session, list(session.execute(select(Variant)).scalars()))
@@ -260,7 +260,7 @@ def test_the_steps_of_the_sources_add_up(engine: Engine) -> None:
                 accept(session, family[type_id], ada)
         release = create_release(session).release
         add_anchor(session, "Nothing is written for it.", source="Another source")
-        accept(session, family["phrase"], ada)  # of the second source
+        accept(session, family["phrase"], ada)  # from the second source
         reject(session, family["word"], ada)
         whole, first, second = (
             {

@@ -1,4 +1,4 @@
-"""Opening a project, also where several processes do so at the same moment."""
+"""Opening a project, also in several processes at the same moment."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""One search over anchors, variants and notes, whatever somebody types."""
+"""One search over anchors, variants and notes, for any query."""
 
 import itertools
 
@@ -55,7 +55,7 @@ FOUND = [
     ("of   it  isn't", TEXTS[1:3]),
     (" SOLD. ", TEXTS[1:3]),
 ]
-"""What is typed, and what it finds."""
+"""Queries, and what each of them finds."""
 
 HOSTILE = [
     "",
@@ -95,7 +95,7 @@ HOSTILE = [
 
 @pytest.fixture
 def filled(engine: Engine, fill: Fill) -> Engine:
-    """An anchor with variants about nothing."""
+    """An unrelated anchor with variants."""
 
     def made(session: Session) -> None:
         anchor = add_anchor(session)
@@ -131,14 +131,14 @@ def test_whole_words_come_before_parts_of_words(engine: Engine) -> None:
         assert (found.rows, found.more) == ((2, 4, 1, 3, 5), False)
 
 
-def test_more_than_is_ranked_is_said(filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_is_ranked_is_reported(filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "RANKED", 2)
     with reading(filled) as session:
         found = find(session, "not", SearchKind.VARIANTS, limit=5)
     assert (len(found.hits), len(found.rows), found.more) == (2, 2, True)
 
 
-def test_a_hit_says_what_it_is_and_where_it_stands(engine: Engine) -> None:
+def test_a_hit_says_what_it_is_and_if_it_is(engine: Engine) -> None:
     with writing(engine) as session:
         family, ada = add_family(session), person(session)
         verbal = family["verbal"]
@@ -184,7 +184,7 @@ def test_every_note_counts(engine: Engine) -> None:
     assert (len(found.hits), found.rows) == (2, (verbal.id, verbal.id))
 
 
-def test_a_note_taken_back_is_not_found(engine: Engine) -> None:
+def test_an_undone_note_is_not_found(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], person(session)
         note = add_note(session, verbal.id, reviewer_id=ada, text="Too long.")

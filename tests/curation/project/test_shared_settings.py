@@ -1,4 +1,4 @@
-"""Changing the project's settings: what is stored, and what follows for every variant."""
+"""Changing the project's settings: what is stored, and the effect on every variant."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ ANCHORS = ["The bridge is safe.", "The old bridge by the mill is safe for lorrie
 
 @pytest.fixture
 def measured(engine: Engine, fill: Fill) -> Engine:
-    """Two families, measured; the cosines under the active encoder are all different."""
+    """Two measured families. All cosines under the active encoder are different."""
 
     def made(session: Session) -> None:
         ids = [v.id for text in ANCHORS for v in add_family(session, text).values()]
@@ -60,7 +60,7 @@ def kept(session: Session) -> dict[int, tuple[int, float, float]]:
 
 
 def measured_again(session: Session) -> dict[int, tuple[int, float, float]]:
-    """What measuring everything under the present settings gives."""
+    """The result of measuring everything with the current settings."""
     measure_variants(session, list(kept(session)))
     session.expire_all()
     return kept(session)
@@ -128,7 +128,7 @@ def test_a_threshold_out_of_range_is_refused(measured: Engine, value: int) -> No
         assert get_setting(session, THRESHOLD) == 60
 
 
-def test_a_reorder_that_was_cut_off_is_carried_on(
+def test_a_reorder_that_was_interrupted_is_carried_on(
     measured: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_order, "BLOCK", 4)
@@ -142,7 +142,7 @@ def test_a_reorder_that_was_cut_off_is_carried_on(
         assert kept(session) == measured_again(session)
 
 
-def test_a_change_during_a_reorder_begins_anew(
+def test_a_change_during_a_reorder_starts_it_again(
     measured: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_order, "BLOCK", 4)
@@ -158,7 +158,7 @@ def test_a_change_during_a_reorder_begins_anew(
 
 @pytest.fixture(autouse=True)
 def _hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model hub that has every model of one company, and no others."""
+    """A model hub with every model of one company, and no others."""
 
     def model_info(self: object, name: str, **options: object) -> SimpleNamespace:
         if not name.startswith("company/"):
@@ -169,7 +169,7 @@ def _hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def model_folder(folder: Path) -> Path:
-    """A folder that looks like a model's; nobody loads it."""
+    """A folder that looks like a model's. Nothing loads it."""
     folder.mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(b"")
     return folder
@@ -184,7 +184,7 @@ def test_another_encoder_orders_by_its_own_cosines(measured: Engine) -> None:
     with writing(measured) as session:
         before = kept(session)
         add_cosines(session, "company/other", scale=0.01)
-        assert kept(session) == before  # what another encoder measures does not reorder
+        assert kept(session) == before  # another encoder's measurements do not reorder
     assert use(measured, "company/other")
     reorder(measured)
     with writing(measured) as session:
@@ -212,7 +212,7 @@ def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> No
     "typed",
     ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing", "nope/none", "./empty"],
 )
-def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None:
+def test_a_name_that_cannot_be_an_encoder_is_refused(measured: Engine, typed: str) -> None:
     Path("empty").mkdir()
     with pytest.raises(HedgerowError):
         use(measured, typed)
@@ -240,7 +240,7 @@ def test_a_trained_encoder_is_known_by_its_name_and_by_its_folder(measured: Engi
 
 @pytest.fixture
 def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """In place of real encoders: what was loaded, in order; every cosine is one half."""
+    """Replaces real encoders and records what was loaded, in order. Every cosine is one half."""
     loaded: list[str] = []
     monkeypatch.setattr(measuring, "load_encoder", loaded.append)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name.split('/')[-1]}")
@@ -274,7 +274,7 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
 
 
 @one_database
-def test_a_model_that_is_no_encoder_never_becomes_the_active_one(
+def test_a_model_that_is_not_an_encoder_never_becomes_the_active_one(
     measured: Engine, tmp_path: Path
 ) -> None:
     folder = checkpoint("LlamaForCausalLM", tmp_path / "llama")
@@ -295,4 +295,4 @@ def test_a_folder_that_holds_a_known_encoder_takes_its_name(
     with writing(measured) as session:
         assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
         assert kept(session) == measured_again(session)
-    assert encoders == []  # nothing was missing, so that nothing was loaded
+    assert encoders == []  # nothing was missing, so nothing was loaded

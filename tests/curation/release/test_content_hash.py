@@ -1,4 +1,4 @@
-"""The content hash of a release: equal content has an equal hash, and is released only once."""
+"""The content hash of a release: equal content has an equal hash, and is only released once."""
 
 import hashlib
 import threading
@@ -29,7 +29,7 @@ from tests.curation.support.families import (
 from tests.support.databases import both_databases
 
 
-def test_an_equal_release_is_given_back(engine: Engine) -> None:
+def test_an_equal_release_is_returned(engine: Engine) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1)
         create_release(session, name="one")
@@ -56,7 +56,7 @@ def test_another_provenance_is_another_release_of_the_same_hash(engine: Engine) 
         assert second.summary["decided_by"] == {"model": 2, "person": 1}
 
 
-def test_an_older_release_is_not_given_back(engine: Engine) -> None:
+def test_an_older_release_is_not_returned(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_plain_family(session, 1)
         first = create_release(session).release
@@ -123,7 +123,7 @@ def test_the_hash_does_not_depend_on_ids_order_or_names(
     with writing(engine) as session:
         expected = build(session, list(FAMILIES), who="Cem", reverse=False)
         session.rollback()
-        for number in range(noise):  # takes up ids and is not released
+        for number in range(noise):  # uses up ids and is not released
             add_variant(session, add_anchor(session, f"Noise {number}."), "word", "Maybe noise.")
         assert build(session, order, who=who, reverse=reverse) == expected
         session.rollback()

@@ -1,4 +1,4 @@
-"""What has changed since a release: what became accepted, and what no longer is."""
+"""Changes since a release: newly accepted variants, and variants that are no longer accepted."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ pytestmark = both_databases
 
 
 def aged(session: Session, release: Release) -> Release:
-    """The release as an earlier Hedgerow would have made it an hour later."""
+    """The release as an earlier version of Hedgerow would have created it an hour later."""
     found = session.get_one(Release, release.id)
     session.expunge(found)
     found.created_at += timedelta(hours=1)
@@ -35,14 +35,14 @@ def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Releas
         accept(session, families[1]["verbal"], ada)  # new
         edit(session, families[0]["word"], ada, "The bridge seems safe.")  # one gone, one new
         reject(session, families[0]["lexical"], ada)  # gone
-        reject(session, families[2]["verbal"], ada)  # never was in it
+        reject(session, families[2]["verbal"], ada)  # it never was in the release
         added, gone = changes_since(session, release)
         assert added == {"verbal": 1, "word": 1}
         assert gone == {"word": 1, "lexical": 1}
 
 
 @one_database
-def test_what_is_taken_back_is_no_change(released: Released) -> None:
+def test_an_undone_action_is_not_a_change(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         ada = person(session)
@@ -53,7 +53,7 @@ def test_what_is_taken_back_is_no_change(released: Released) -> None:
         assert changes_since(session, release) == ({}, {})
 
 
-def test_decisions_long_before_the_release_are_not_looked_at(released: Released) -> None:
+def test_decisions_long_before_the_release_are_not_examined(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         ada = person(session)
@@ -63,7 +63,7 @@ def test_decisions_long_before_the_release_are_not_looked_at(released: Released)
         assert changes_since(session, release) == ({"verbal": 1}, {"verbal": 1})
 
 
-def test_decisions_that_a_release_has_seen_are_not_looked_at(released: Released) -> None:
+def test_decisions_that_are_in_a_release_are_not_examined(released: Released) -> None:
     engine, families, _ = released
     with writing(engine) as session:
         ada = person(session)
@@ -72,7 +72,7 @@ def test_decisions_that_a_release_has_seen_are_not_looked_at(released: Released)
         seen = session.execute(select(touched_since(session, newer))).scalars().all()
         accept(session, families[2]["verbal"], ada)
         after = session.execute(select(touched_since(session, newer))).scalars().all()
-    # On PostgreSQL those of the last minute are: some may have been stored by others meanwhile.
+    # On PostgreSQL, those of the last minute are included, because others may have stored some.
     assert bool(seen) == (engine.name == "postgresql")
     assert families[2]["verbal"].id in after
 
@@ -94,7 +94,7 @@ def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again
         assert before == ({}, {})
         assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
         accept(session, families[0]["word"], ada)
-        # With its new wording it is another row of the next release.
+        # With its new text, it is another row of the next release.
         assert changes_since(session, release) == ({"word": 1}, dict.fromkeys(TEXTS, 1))
         newer, created = create_release(session)
         assert created

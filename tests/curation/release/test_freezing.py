@@ -1,4 +1,4 @@
-"""Releases: which variants are frozen, and that later work does not change them."""
+"""Releases: which variants are frozen. Later work does not change them."""
 
 import pytest
 from sqlalchemy import Engine, delete, func, select, update
@@ -110,7 +110,7 @@ def test_an_item_holds_everything_about_its_variant(engine: Engine) -> None:
 
 
 @both_databases
-def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) -> None:
+def test_no_person_has_read_variants_accepted_only_by_a_rule(engine: Engine) -> None:
     with writing(engine) as session:
         ada, anchor = person(session, "Ada"), add_anchor(session, "It rains.")
         texts = ("It does not rain.", "It doesn't rain.", "It is not raining.", "It isn't raining.")
@@ -128,13 +128,13 @@ def test_what_was_accepted_by_a_rule_alone_no_person_has_read(engine: Engine) ->
         }
     assert found == dict.fromkeys(texts, ("rule", 0)) | {texts[0]: ("person", 1)}
     assert release.summary["decided_by"] == {"person": 1, "rule": 3}
-    said = review_statement(release.summary)
-    assert "Of the 4 accepted variants, a person accepted 1 (25.0%)" in said
-    assert "3 (75.0%) were accepted by a rule over their measurements" in said
+    statement = review_statement(release.summary)
+    assert "Of the 4 accepted variants, a person accepted 1 (25.0%)" in statement
+    assert "3 (75.0%) were accepted by a rule over their measurements" in statement
 
 
 @both_databases
-def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
+def test_the_deciding_reviewer_follows_the_status_rule(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session, "It rains.")
         llm, off = model(session), model(session, "switched-off")
@@ -185,7 +185,7 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine
         release = create_release(session).release
         found = items(session, release)
         assert {item.anchor for item in found.values()} == {"It rains."}
-        # Provenance tells which wording each was made for.
+        # The provenance says which text each was made for.
         assert found["It does not rain."].provenance["anchor_revision"] == 1
         assert found["Maybe it rains."].provenance["anchor_revision"] == 2
         assert release.summary["triples"] == 1
@@ -238,7 +238,7 @@ def test_nothing_accepted_is_one_sentence_and_leaves_no_trace(engine: Engine) ->
         add_variant(session, add_anchor(session, "It rains."), "word", "Maybe it rains.")
         with pytest.raises(HedgerowError, match="no variant is accepted"):
             create_release(session)
-        # The session goes on, and what it commits holds no half release.
+        # The session continues, and what it commits contains no incomplete release.
     with reading(engine) as session:
         assert list_releases(session) == []
         assert session.execute(select(func.count()).select_from(Variant)).scalar() == 1

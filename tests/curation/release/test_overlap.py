@@ -1,4 +1,4 @@
-"""Overlap of a release with a test: exact, by runs of words, and where it comes from."""
+"""Overlap of a release with a test: exact matches, shared word sequences, and their locations."""
 
 import pytest
 from hypothesis import given, settings

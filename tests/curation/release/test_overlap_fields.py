@@ -44,7 +44,7 @@ TEXTS = st.lists(st.text("ab ", max_size=24), max_size=4)
 def test_the_fields_add_up_to_the_whole(
     samples: list[dict[str, list[str]]], texts: dict[str, list[str]]
 ) -> None:
-    """A sample that overlaps does so on some side with some field, and no other does."""
+    """A sample that overlaps does so on some side with some field. No other sample does."""
     fields = {name: Runs(found) for name, found in texts.items()}
     whole = Runs.joined(list(fields.values()))
     flat = [[text for side in SIDES for text in sample[side]] for sample in samples]

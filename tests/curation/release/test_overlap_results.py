@@ -1,4 +1,4 @@
-"""Comparisons of releases with tests: what is kept of them, and how they are told."""
+"""Comparisons of releases with tests: what is stored, and how the results are described."""
 
 import json
 from dataclasses import replace
@@ -49,20 +49,20 @@ def compared(
     )
 
 
-def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
+def test_a_stored_result_is_read_unchanged(tmp_path: Path) -> None:
     others = [compared(n=7), compared(release="cd" * 32), compared(release=HASH[:-1] + "0")]
     mine = [compared(), compared(key="2" * 16, problem="It is gone.")]
     for one in mine + others:
         keep(tmp_path, one)
-    assert kept(tmp_path, HASH) == mine[1:]  # of the same key, a release with a like hash is last
+    assert kept(tmp_path, HASH) == mine[1:]  # a similar hash replaced the first
     keep(tmp_path, mine[0])
     keep(tmp_path, mine[0])
     assert kept(tmp_path, HASH) == mine
     assert kept(tmp_path, HASH, n=7) == others[:1] and kept(tmp_path, HASH, n=6) == []
 
 
-def test_what_an_older_hedgerow_kept_has_no_fields_and_is_not_whole(tmp_path: Path) -> None:
-    """It compared none, which is not the same as finding none."""
+def test_results_of_an_older_version_have_no_fields_and_are_incomplete(tmp_path: Path) -> None:
+    """The release was never compared, which is not the same as having no overlap."""
     fields = (FieldOverlap("anchor", "query", 1, 2), FieldOverlap("anchor", "document", 0, 0))
     now = replace(compared(), fields=fields)
     keep(tmp_path, now)
@@ -89,7 +89,7 @@ def test_a_mangled_file_counts_as_none(tmp_path: Path, content: str) -> None:
     assert kept(tmp_path, HASH) == []
 
 
-def test_it_is_told_in_one_sentence() -> None:
+def test_it_gives_one_sentence() -> None:
     for facts, sentence in (
         (
             compared().facts,

@@ -1,4 +1,4 @@
-"""Question pairs: as many Yes as No, in the triples' proportions, in an order of their own."""
+"""Question pairs: equal numbers of Yes and No, in the triples' proportions, in a fixed order."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What of the accepted variants a release takes: sources, distance, whole families."""
+"""Which accepted variants a release takes: sources, distance, complete families."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -25,7 +25,7 @@ SIX = {entry.id: [f"{entry.label}."] for entry in TAXONOMY if entry.of_paper}
 
 
 def fill(session: Session) -> None:
-    """A whole family, and one with a variant far from its anchor for each kind of type."""
+    """A complete family, and one family per kind of type with a variant far from its anchor."""
     seed_taxonomy(session)
     add_family(session, "The door is open.", SIX)
     add_family(
@@ -38,7 +38,7 @@ def types_of(session: Session, release: Release) -> list[str]:
     return sorted(session.execute(query).scalars())
 
 
-def test_what_is_over_the_threshold_stays_out_unless_it_is_in_free_words(engine: Engine) -> None:
+def test_variants_over_the_threshold_stay_out_unless_free_form(engine: Engine) -> None:
     with writing(engine) as session:
         fill(session)
         assert session.execute(select(Diagnostic)).first() is None
@@ -68,7 +68,7 @@ def test_incomplete_families_stay_out_on_request(engine: Engine) -> None:
         assert release.summary["left_out"] == 3
         assert contents_of(release) == contents_now(session, whole)
         assert count_accepted(session, whole) == len(SIX)
-        # A family is whole only with variants near enough.
+        # A family is only complete with variants that are near enough.
         add_family(session, "The gate is open.", {**SIX, "phrase": [FAR]})
         assert create_release(session, selection=whole).release.id == release.id
         add_family(session, "The lid is open.", {"verbal": ["The lid isn't open."]}, source="Lids")
@@ -85,7 +85,7 @@ def test_changes_count_by_what_the_release_takes(engine: Engine) -> None:
             session, "The gate is open.", {"verbal": ["The gate isn't open."], "word": [FAR]}
         )
         added, gone = changes_since(session, release)
-        # What nobody has measured yet may be near enough.
+        # Variants that nobody has measured yet may be near enough.
         assert added == {"verbal": 1, "word": 1} and gone == {}
         again = create_release(session).release
         assert types_of(session, again).count("word") == 1

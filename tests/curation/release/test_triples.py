@@ -1,4 +1,4 @@
-"""Triples: every accepted positive with every accepted negative, in an order of their own."""
+"""Triples: every accepted positive with every accepted negative, in a fixed order."""
 
 from collections import defaultdict
 

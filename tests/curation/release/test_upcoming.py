@@ -1,4 +1,4 @@
-"""What a release made now would hold is what it then holds, however it is counted."""
+"""The preview of the next release matches its contents, however they are counted."""
 
 import pytest
 from sqlalchemy import Engine
@@ -34,7 +34,7 @@ def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
         assert triples_by_type(session, release) == {"word": 1, "verbal": 1}
 
 
-def test_what_would_be_frozen_is_what_a_release_then_holds(released: Released) -> None:
+def test_the_preview_of_a_release_equals_its_content(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         assert contents_now(session) == contents_of(release)
@@ -48,17 +48,17 @@ def test_what_would_be_frozen_is_what_a_release_then_holds(released: Released) -
         assert before.variants == release.summary["variants"] + 1 - 6
 
 
-def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
+def test_incremental_counts_of_a_large_release_equal_full_counts(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, families, release = released
 
     def agreed(session: Session) -> None:
-        anew = contents_now(session)
+        counted = contents_now(session)
         with monkeypatch.context() as patch:
             patch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
-            patch.setattr("curation.release.upcoming._accepted_families", None)  # is not called
-            assert contents_now(session) == anew
+            patch.setattr("curation.release.upcoming._accepted_families", None)  # it is not called
+            assert contents_now(session) == counted
 
     with writing(engine) as session:
         ada = person(session)

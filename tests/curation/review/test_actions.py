@@ -1,4 +1,4 @@
-"""Accept, reject, edit, retype, undo: what is stored, and what status it gives."""
+"""Accept, reject, edit, retype, undo: what is stored, and the resulting status."""
 
 import random
 
@@ -69,7 +69,7 @@ def test_the_same_showing_decides_once(engine: Engine, ada: int) -> None:
 
 
 @both_databases
-def test_the_second_window_is_told_of_the_first_and_both_are_kept(engine: Engine, ada: int) -> None:
+def test_the_second_window_learns_of_the_first_and_both_are_kept(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
     one, two = shown(get(engine)), shown(get(engine))
@@ -139,7 +139,7 @@ def test_an_edit_into_a_known_sibling_takes_that_one(engine: Engine, ada: int) -
 
 
 @pytest.mark.parametrize("text", ["The bridge is not safe.", "  ", "x" * 2001, "bad \x00 byte"])
-def test_an_edit_that_is_none_changes_nothing(engine: Engine, ada: int, text: str) -> None:
+def test_an_empty_edit_changes_nothing(engine: Engine, ada: int, text: str) -> None:
     with pytest.raises(HedgerowError), writing(engine) as session:
         actions.edit(session, shown(get(engine)), reviewer_id=ada, text=text)
     assert decisions(engine) == 0
@@ -147,7 +147,7 @@ def test_an_edit_that_is_none_changes_nothing(engine: Engine, ada: int, text: st
 
 
 @both_databases
-def test_undo_takes_back_an_edit_with_its_child(engine: Engine, ada: int) -> None:
+def test_undo_reverses_an_edit_with_its_child(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         child_id = actions.edit(
             session, shown(get(engine)), reviewer_id=ada, text="The bridge isn't safe."
@@ -233,7 +233,7 @@ def test_a_persons_verdict_outranks_the_models(engine: Engine, ada: int) -> None
 
 
 def random_action(session: Session, dice: random.Random, reviewers: list[int]) -> None:
-    """One action of a random reviewer, on a random variant, sometimes on a card drawn long ago."""
+    """An action of a random reviewer on a random variant, sometimes on an outdated card."""
     variants = session.execute(select(Variant)).scalars().all()
     variant = dice.choice(variants)
     card = shown(variant)
@@ -281,7 +281,7 @@ def test_the_kept_status_equals_the_recomputed_one_on_a_server(engine: Engine) -
 
 
 def check_a_random_history(engine: Engine, seed: int) -> None:
-    """Of three people and a model, with corrections of the anchor among them."""
+    """Actions of three people and a model, with corrections of the anchor."""
     dice = random.Random(seed)
     with writing(engine) as session:
         add_family(session)

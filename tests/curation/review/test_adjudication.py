@@ -1,4 +1,4 @@
-"""Conflicts with what each person said, their order, and the trail of the settled ones."""
+"""Conflicts with each person's verdict, their order, and the history of settled ones."""
 
 from datetime import timedelta
 
@@ -42,7 +42,8 @@ def decide(session: Session, variant_id: int, name: str, verdict: str, text: str
 
 @pytest.fixture
 def family(engine: Engine) -> list[int]:
-    """Two people disagree about the second variant, five about the fourth; the third is agreed."""
+    """Two people disagree about the second variant, five about the fourth. The third has
+    agreement."""
     with writing(engine) as session:
         ids = [variant.id for variant in add_family(session).values()]
         for name, verdict in (("Ada", "accept"), ("Bert", "reject")):
@@ -60,7 +61,7 @@ def settle(session: Session, variant_id: int, name: str = "Cleo") -> None:
     actions.reject(session, card, reviewer_id=person(session, name), reason="wrong_type")
 
 
-def test_conflicts_say_what_each_person_said(engine: Engine, family: list[int]) -> None:
+def test_conflicts_show_each_persons_verdict(engine: Engine, family: list[int]) -> None:
     with reading(engine) as session:
         first, second = conflicts(session)
         assert (first.type_id, first.dispute, second.dispute) == ("absolute", 1, 2)
@@ -88,7 +89,7 @@ def test_the_most_disputed_comes_first_and_own_anchors_before_corpora(
         assert ranked(session) == [family[3], family[1], corpus["verbal"].id]
 
 
-def test_a_change_of_mind_counts_once_and_what_is_taken_back_not_at_all(
+def test_a_change_of_mind_counts_once_and_what_is_undone_not_at_all(
     engine: Engine, family: list[int]
 ) -> None:
     with writing(engine) as session:
@@ -100,7 +101,7 @@ def test_a_change_of_mind_counts_once_and_what_is_taken_back_not_at_all(
         assert conflicts(session)[1].dispute == 1
 
 
-def test_an_edited_wording_is_told_and_can_settle_it(engine: Engine, family: list[int]) -> None:
+def test_an_edited_wording_is_reported_and_can_settle_it(engine: Engine, family: list[int]) -> None:
     with writing(engine) as session:
         decide(session, family[1], "Dora", "edit", BETTER)
     with reading(engine) as session:

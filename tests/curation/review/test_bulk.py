@@ -40,7 +40,7 @@ class TestParsing:
         assert clause == FlagSet(Flag(sum(Flag)), present=False)
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("", "found 0"),
             ("levenshtein > 60" + " and no flags" * 50, "at most|1 to 500"),
@@ -57,8 +57,8 @@ class TestParsing:
             ("levenshtein > (select 1)", "found"),
         ],
     )
-    def test_anything_else_is_refused_in_one_sentence(self, text: str, said: str) -> None:
-        with pytest.raises(HedgerowError, match=said):
+    def test_anything_else_is_refused_with_one_sentence(self, text: str, message: str) -> None:
+        with pytest.raises(HedgerowError, match=message):
             parse_rule(text)
 
     @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ class TestParsing:
 
 
 def add_variants(session: Session, count: int) -> list[int]:
-    """Pending variants of one anchor, types taking turns."""
+    """Pending variants of one anchor, alternating between types."""
     anchor = add_anchor(session, "It holds.")
     rows = [
         {
@@ -107,7 +107,7 @@ def statuses(session: Session) -> list[Status]:
 
 
 class TestMatching:
-    def test_a_comparison_is_strict_where_it_says_so(self, engine: Engine) -> None:
+    def test_a_comparison_is_strict_if_it_says_so(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:2], levenshtein=59)
@@ -120,7 +120,7 @@ class TestMatching:
             }
         assert found == {"<": 2, "<=": 4, ">": 2, ">=": 4, "=": 2, "!=": 4}
 
-    def test_flags_are_told_apart_where_several_are_set(self, engine: Engine) -> None:
+    def test_flags_are_distinguished_if_several_are_set(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:1], flags=Flag.CONTENT_DROPPED)
@@ -138,7 +138,7 @@ class TestMatching:
             }
         assert list(found.values()) == [3, 1, 2, 3]
 
-    def test_what_is_not_measured_never_matches_and_is_counted(self, engine: Engine) -> None:
+    def test_unmeasured_variants_never_match_and_are_counted(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:4])
@@ -178,7 +178,7 @@ class TestMatching:
 
 
 class TestApplying:
-    def test_all_decisions_share_one_action_and_one_undo_takes_them_back(
+    def test_all_decisions_share_one_action_and_one_undo(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bulk, "BLOCK", 7)  # several blocks
@@ -267,8 +267,8 @@ class TestApplying:
         assert done.matches.by_type == {"word": 2}
 
     @pytest.mark.slow
-    def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:
-        count = 12_000  # several times what one statement takes
+    def test_many_thousands_are_decided_and_undone_at_once(self, engine: Engine) -> None:
+        count = 12_000  # several times the maximum of one statement
         with writing(engine) as session:
             measure(session, add_variants(session, count), levenshtein=70)
             reviewer_id = ensure_reviewer(session, "Ann").id

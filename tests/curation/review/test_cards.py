@@ -20,7 +20,7 @@ def test_a_card_says_what_is_not_measured_yet(engine: Engine) -> None:
     assert (found.levenshtein, found.cosine) == (None, None)
 
 
-def test_a_family_stands_in_the_taxonomys_order_with_replaced_wordings_last(engine: Engine) -> None:
+def test_a_family_has_the_taxonomys_order_with_replaced_texts_last(engine: Engine) -> None:
     with writing(engine) as session:
         variants = add_family(session)
         actions.edit(

@@ -1,4 +1,4 @@
-"""Marks “discuss”: listed until lifted or settled, taken back, and without any say."""
+"""“Discuss” marks: listed until removed or settled, undone, and without an effect on the status."""
 
 import pytest
 from sqlalchemy import Engine, text
@@ -58,13 +58,13 @@ def test_anybody_lifts_a_mark_and_the_history_keeps_both(engine: Engine, ada: in
         lift(session, 1, reviewer_id=ada)
     assert marked(engine) == []
     with reading(engine) as session:
-        told = [(e.reviewer, e.kind, e.remark, e.undone) for e in mark_events(session, 1)]
-    assert told == [("Bert", MarkKind.MARK, "Why?", False), ("Ada", MarkKind.LIFT, "", False)]
+        events = [(e.reviewer, e.kind, e.remark, e.undone) for e in mark_events(session, 1)]
+    assert events == [("Bert", MarkKind.MARK, "Why?", False), ("Ada", MarkKind.LIFT, "", False)]
     bert_marks(engine)
     assert marked(engine) == [1]
 
 
-def test_undo_takes_back_a_lift_and_then_what_came_before(engine: Engine, ada: int) -> None:
+def test_undo_reverses_a_lift_and_then_the_previous_action(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         actions.accept(session, shown(session.get_one(Variant, 2)), reviewer_id=ada)
         mark(session, 1, reviewer_id=ada)
@@ -88,7 +88,7 @@ def test_undo_passes_over_a_mark_that_somebody_else_has_lifted(engine: Engine, a
         assert actions.undo(session, reviewer_id=bert) is None
 
 
-def test_a_settlement_ends_a_mark_until_it_is_taken_back(engine: Engine, ada: int) -> None:
+def test_a_settlement_ends_a_mark_until_it_is_undone(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         card = shown(session.get_one(Variant, 1))
@@ -117,7 +117,7 @@ def test_a_merged_persons_mark_is_the_others(engine: Engine, ada: int) -> None:
 
 
 @one_database
-def test_what_cannot_be_done_is_said_and_changes_nothing(engine: Engine, ada: int) -> None:
+def test_impossible_requests_are_reported_and_change_nothing(engine: Engine, ada: int) -> None:
     with pytest.raises(HedgerowError, match="no mark to remove"), writing(engine) as session:
         lift(session, 1, reviewer_id=ada)
     with pytest.raises(HedgerowError, match="at most 2000"), writing(engine) as session:

@@ -1,4 +1,4 @@
-"""What has been decided on a variant, and by a reviewer."""
+"""The decisions on a variant, and those of a reviewer."""
 
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ def card_of(session: Session, variant_id: int) -> actions.ShownCard:
     return shown(session.get_one(Variant, variant_id))
 
 
-def test_the_history_tells_what_was_taken_back(engine: Engine, ids: dict[str, int]) -> None:
+def test_the_history_shows_undone_actions(engine: Engine, ids: dict[str, int]) -> None:
     number = ids["verbal"]
     with writing(engine) as session:
         ada = person(session)
@@ -47,7 +47,7 @@ def test_the_history_tells_what_was_taken_back(engine: Engine, ids: dict[str, in
     assert [d.verdict for d in latest_of_each(found)] == [Verdict.REJECT]
 
 
-def test_who_has_decided_is_told_by_variant(engine: Engine, ids: dict[str, int]) -> None:
+def test_the_people_who_decided_are_listed_by_variant(engine: Engine, ids: dict[str, int]) -> None:
     every = list(ids.values())
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
@@ -66,7 +66,7 @@ def test_ones_latest_actions_come_first_and_whole(engine: Engine, ids: dict[str,
         actions.reject_family(session, card_of(session, ids["lexical"]), reviewer_id=ada)
         found = last_actions(session, ada, limit=9)
         assert [(a.verdict, a.type_id, a.decisions) for a in found] == [
-            (Verdict.REJECT, "lexical", 7),  # the card it was done on, not the family's first
+            (Verdict.REJECT, "lexical", 7),  # the card it was made on, not the family's first
             (Verdict.ACCEPT, "verbal", 1),
         ]
         assert last_actions(session, ada, limit=1) == found[:1]

@@ -1,4 +1,4 @@
-"""Cards on screens: what other windows pass over, and what a late decision is told."""
+"""Leased cards: other windows skip them, and the messages about late decisions."""
 
 import os
 import socket
@@ -82,7 +82,7 @@ def test_an_expired_lease_means_nothing_and_a_renewed_one_lasts(
         assert leases.on_other_screens(session, "one").keys() == {ids[0]}
 
 
-def test_what_a_window_gives_back_is_free(engine: Engine, ids: list[int]) -> None:
+def test_a_released_card_is_free(engine: Engine, ids: list[int]) -> None:
     with writing(engine) as session:
         take(session, ids[0])
         take(session, ids[1], window="two")
@@ -96,7 +96,7 @@ def test_what_a_window_gives_back_is_free(engine: Engine, ids: list[int]) -> Non
 def test_a_closing_window_gives_back_a_card_that_another_window_has_just_tried_to_take(
     engine: Engine, ids: list[int]
 ) -> None:
-    """On PostgreSQL, trying to take a leased card locks its lease; SQLite has one writer."""
+    """On PostgreSQL, trying to take a leased card locks its lease. SQLite has one writer."""
     with writing(engine) as session:
         take(session, ids[0])
 
@@ -123,7 +123,7 @@ def test_a_family_is_all_variants_of_an_anchor(engine: Engine, ids: list[int]) -
 
 
 def decide_all(url: URL, window: str) -> list[int]:
-    """Go through the queue as a window does; the variants it had on its screen."""
+    """Go through the queue like a window. Returns the variants that it showed."""
     engine = create_engine(url)
     seen: list[int] = []
     card: ShownCard | None = None
@@ -159,7 +159,7 @@ def _next(session: Session, window: str, reviewer: int) -> ShownCard | None:
 def test_windows_that_go_through_a_queue_at_once_decide_no_card_twice(
     engine: Engine, ids: list[int]
 ) -> None:
-    """To a server threads are what processes are; SQLite's locks are those of processes."""
+    """For a server, threads replace processes. SQLite's locks are per process."""
     pool: Executor = ThreadPoolExecutor(3)
     if engine.name == "sqlite":
         pool = ProcessPoolExecutor(2, mp_context=get_context("spawn"))
@@ -173,7 +173,7 @@ def test_windows_that_go_through_a_queue_at_once_decide_no_card_twice(
     assert sorted(decided) == ids
 
 
-def test_who_decided_first_learns_of_a_late_decision(engine: Engine, ids: list[int]) -> None:
+def test_the_first_to_decide_learns_of_a_late_decision(engine: Engine, ids: list[int]) -> None:
     with writing(engine) as session:
         first, second = (shown(session.get_one(Variant, ids[0])) for _ in range(2))
         actions.accept(session, first, reviewer_id=person(session))
@@ -190,7 +190,7 @@ def test_who_decided_first_learns_of_a_late_decision(engine: Engine, ids: list[i
 def test_the_cards_of_a_server_that_crashed_are_free_again(
     engine: Engine, ids: list[int], monkeypatch: pytest.MonkeyPatch, same_number: bool
 ) -> None:
-    """Not those of one that runs still, here or on another host."""
+    """Leases of a server that still runs, here or on another host, are kept."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     crashed = f"a/before/{os.getpid() if same_number else ended.pid}/{socket.gethostname()}"

@@ -1,4 +1,4 @@
-"""Notes: kept in order with who wrote them, and without any say in the status."""
+"""Notes: kept in order with their writers, and without an effect on the status."""
 
 import pytest
 from sqlalchemy import Engine, text
@@ -28,7 +28,7 @@ def ada(engine: Engine) -> int:
         return person(session)
 
 
-def test_notes_are_told_in_order_and_decide_nothing(engine: Engine, ada: int) -> None:
+def test_notes_are_reported_in_order_and_decide_nothing(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         add_note(session, 1, reviewer_id=ada, text=" Is this  really\nabsolute? \n")
@@ -44,7 +44,7 @@ def test_notes_are_told_in_order_and_decide_nothing(engine: Engine, ada: int) ->
 
 @one_database
 @pytest.mark.parametrize("wrong", ["", " \n ", "x" * (MAX_NOTE + 1), "bell \x07"])
-def test_a_note_that_is_none_is_refused(engine: Engine, ada: int, wrong: str) -> None:
+def test_an_empty_note_is_refused(engine: Engine, ada: int, wrong: str) -> None:
     with pytest.raises(HedgerowError, match="Expected"), writing(engine) as session:
         add_note(session, 1, reviewer_id=ada, text=wrong)
     with reading(engine) as session:
@@ -65,7 +65,7 @@ def test_notes_are_append_only(engine: Engine, ada: int, statement: str) -> None
 @pytest.mark.parametrize(
     "statement", ["UPDATE note_retraction SET note_id = 1", "DELETE FROM note_retraction"]
 )
-def test_a_note_once_taken_back_stays_so(engine: Engine, ada: int, statement: str) -> None:
+def test_an_undone_note_stays_undone(engine: Engine, ada: int, statement: str) -> None:
     with writing(engine) as session:
         add_note(session, 1, reviewer_id=ada, text="Gone.")
         actions.undo(session, reviewer_id=ada)
@@ -76,9 +76,7 @@ def test_a_note_once_taken_back_stays_so(engine: Engine, ada: int, statement: st
         session.execute(text(statement))
 
 
-def test_a_note_taken_back_is_gone_from_card_and_count_but_not_from_the_history(
-    engine: Engine, ada: int
-) -> None:
+def test_an_undone_note_leaves_card_and_count_but_not_the_history(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         add_note(session, 1, reviewer_id=ada, text="Stays.")

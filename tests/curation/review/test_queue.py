@@ -1,4 +1,4 @@
-"""The queues: their orders, what comes first, and that an index serves each of them."""
+"""The queues: their orders, what comes first, and that each of them uses an index."""
 
 import itertools
 from collections.abc import Collection
@@ -61,7 +61,7 @@ def ids(engine: Engine) -> list[int]:
 
 
 def order_of(session: Session, order: Order, **more: Any) -> list[int]:
-    """The whole queue, by skipping one after the other."""
+    """The whole queue, by skipping one card after the other."""
     skipped: list[int] = []
     while variant := next_variant(
         session, type_ids=["verbal", "word"], order=order, skipped=skipped, **more
@@ -99,7 +99,7 @@ def test_an_index_serves_each_order(engine: Engine) -> None:
 
 
 def forget_statistics(engine: Engine) -> None:
-    """Plan as for a new table: the few rows of an earlier test may have been counted."""
+    """Plan as for a new table, because the few rows of an earlier test may have been counted."""
     if engine.name == "postgresql":
         with writing(engine) as session:
             variant = "'variant'::regclass"
@@ -120,13 +120,13 @@ def check_that_an_index_serves(engine: Engine, queue: Queue, order: Order) -> No
 
 
 def plan_of(engine: Engine, query: Select[Any]) -> str:
-    """How the database carries out a query."""
+    """The database's plan for a query."""
     with reading(engine) as session:
         sql = str(query.compile(session.connection(), compile_kwargs={"literal_binds": True}))
         if engine.name == "sqlite":
             rows = session.execute(text(f"EXPLAIN QUERY PLAN {sql}"))
             return " ".join(str(row) for row in rows)
-        # It would rather read the few rows of a test one by one.
+        # Otherwise it would read the few rows of a test one by one.
         for way in ("seqscan", "bitmapscan", "sort"):
             session.execute(text(f"SET LOCAL enable_{way} = off"))
         return " ".join(session.execute(text(f"EXPLAIN {sql}")).scalars())
@@ -146,7 +146,8 @@ def test_an_index_serves_what_others_have_begun(engine: Engine, order: Order) ->
 
 @pytest.fixture
 def bundled(engine: Engine, ids: list[int]) -> list[int]:
-    """A source of one's own with the variants of ``ids``, and a corpus before them in every order.
+    """A user's source with the variants of ``ids``, and a corpus that is before them in every
+    order.
 
     Returns:
         The corpus' variants.
@@ -274,7 +275,7 @@ def test_each_queue_has_every_order(
         assert count_left(session, Queue.CONFLICT) == {("verbal", 1): 3}
 
 
-def test_what_a_person_accepts_or_takes_back_leaves_or_enters_what_only_models_accepted(
+def test_decisions_and_undos_of_people_update_the_model_only_queue(
     engine: Engine, ids: list[int]
 ) -> None:
     def left() -> list[int]:

@@ -1,4 +1,4 @@
-"""Settling what reviewers disagree about."""
+"""Settling disagreements of reviewers."""
 
 import pytest
 from sqlalchemy import Engine
@@ -62,7 +62,7 @@ def test_a_third_verdict_leaves_the_conflict_and_settling_ends_it(
         assert [entry.settles for entry in history(session, conflict)] == [False] * 3 + [True]
 
 
-def test_undo_takes_a_settlement_back_to_the_conflict(engine: Engine, conflict: int) -> None:
+def test_undo_returns_a_settlement_to_the_conflict(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         actions.accept(session, settling(session, conflict), reviewer_id=person(session))
     assert status(engine, conflict) == Status.ACCEPTED
@@ -133,7 +133,7 @@ def test_a_correction_of_the_anchor_ends_a_settlement(engine: Engine, conflict: 
 
 
 @one_database
-def test_what_nobody_disagrees_about_cannot_be_settled(engine: Engine) -> None:
+def test_a_variant_without_a_conflict_cannot_be_settled(engine: Engine) -> None:
     with writing(engine) as session:
         family = add_family(session)
         actions.accept(session, shown(family["word"]), reviewer_id=model(session))
@@ -152,7 +152,7 @@ def test_a_selection_shows_a_variant_in_conflict(engine: Engine, conflict: int) 
 
 
 @one_database
-def test_an_undo_says_that_it_took_a_settlement_back(engine: Engine, conflict: int) -> None:
+def test_an_undo_says_that_it_undid_a_settlement(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         ada = person(session)
         actions.accept(session, settling(session, conflict), reviewer_id=ada)

@@ -1,4 +1,4 @@
-"""The status rule: adjudication over people over models over nothing."""
+"""The status rule: adjudication outranks people, who outrank models."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def model(
 
 
 def second(number: int, *, counts: bool = True) -> Vote:
-    """The edit of a second model that settles what it and the first one disagree about."""
+    """The edit of a second model, which settles a disagreement with the first one."""
     return model(number, E, counts=counts, reviewer=98, child_id=5, adjudicates=True)
 
 
@@ -67,7 +67,7 @@ def test_the_rule(votes: list[Vote], status: Status) -> None:
     assert status_of(votes) == status
 
 
-def test_a_child_whose_edit_was_taken_back_gives_way_to_the_original() -> None:
+def test_a_child_whose_edit_was_undone_gives_way_to_the_original() -> None:
     birth = person(1, 1, E, child_id=5)
     retract = person(2, 1, T, retracts_id=1)
     assert status_of([], births=[birth]) == Status.PENDING
@@ -137,7 +137,7 @@ SECOND_LOOK = Standing(Status.PENDING, True)
             [person(1, 1, A, adjudicates=True), person(2, 2, R, variant_version=3)],
             Standing(Status.REJECTED, False),
         ),
-        # A retract from before that takes back a verdict from since then stays one.
+        # An earlier retraction of a later verdict still is a retraction.
         (
             [person(1, 1, A, variant_version=3), person(2, 1, T, retracts_id=1)],
             PENDING,
@@ -150,7 +150,7 @@ def test_after_a_correction_only_later_verdicts_count(
     assert standing_of(votes, since_version=3) == standing
 
 
-def test_a_child_whose_edit_was_taken_back_gets_the_look_its_own_verdict_asks_for() -> None:
+def test_a_child_whose_edit_was_undone_gets_the_second_look_of_its_own_verdict() -> None:
     births = [person(1, 1, E, child_id=5), person(2, 1, T, retracts_id=1)]
     superseded = Standing(Status.SUPERSEDED, False)
     assert standing_of([], births=births, since_version=3) == superseded

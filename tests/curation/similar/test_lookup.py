@@ -1,4 +1,4 @@
-"""Similar variants by the real encoder: computed by a run, looked up, never out of date."""
+"""Similar variants with the real encoder: computed by a run, looked up, always up to date."""
 
 import pytest
 from sqlalchemy import Engine

@@ -1,4 +1,4 @@
-"""Embeddings in a file: what is added is found again, also after a write that broke off."""
+"""Embeddings in a file: added ones are found again, even after an interrupted write."""
 
 from pathlib import Path
 
@@ -39,9 +39,7 @@ def test_nothing_is_known_of_a_variant_that_is_not_stored(stored: StoredEmbeddin
     assert stored.nearest(uid(2), limit=5) is None
 
 
-def test_half_a_record_is_passed_over_and_replaced(
-    stored: StoredEmbeddings, tmp_path: Path
-) -> None:
+def test_half_a_record_is_skipped_and_replaced(stored: StoredEmbeddings, tmp_path: Path) -> None:
     stored.append([uid(1)], unit_rows((1, 0)))
     (file,) = (tmp_path / FOLDER).iterdir()
     file.write_bytes(file.read_bytes() + b"half")

@@ -11,7 +11,7 @@ from db.models import Release, Variant
 MOMENT = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 Released = tuple[Engine, list[dict[str, Variant]], Release]
-"""A project, its families (type → variant), and the release made of them."""
+"""A project, its families (type → variant), and their release."""
 
 
 def card(session: Session, variant: Variant) -> actions.ShownCard:

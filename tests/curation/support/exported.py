@@ -1,4 +1,4 @@
-"""What the tests of exports share: a release, and what other programs read of its export."""
+"""Shared helpers of the tests of exports: a release, and reading its export."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def tables_in(folder: Path) -> list[str]:
 
 
 def opened(folder: Path, table: str | None, cache: Path) -> dict[str, list[dict[str, Any]]]:
-    """Split → rows of a table, as ``datasets`` reads them; None: of the first."""
+    """Split → rows of a table, as read by ``datasets``; None means the first table."""
     from datasets import load_dataset
 
     found = load_dataset(str(folder), table, cache_dir=str(cache))
@@ -26,7 +26,8 @@ def opened(folder: Path, table: str | None, cache: Path) -> dict[str, list[dict[
 
 
 def ten_anchors(session: Session) -> Release:
-    """A release of thirty variants; by their hashes in train and test, none in validation."""
+    """A release of thirty variants. By their hashes, they are in train and test, none in
+    validation."""
     for number in range(30, 40):
         add_plain_family(session, number)
     return create_release(session, name="Ten doors").release
@@ -38,7 +39,7 @@ def body(folder: Path) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder, by their paths."""
+    """All files below a folder, by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -1,4 +1,4 @@
-"""Small families, stored and decided on as the program would do it."""
+"""Small families, stored and decided on as in the program."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -132,7 +132,8 @@ def add_family(
     cue: str | None = None,
     source: str = "A corpus",
 ) -> Anchor:
-    """An anchor with accepted variants; by a model reviewer unless ``by`` names another."""
+    """An anchor with accepted variants, by a model reviewer unless ``by`` names another
+    reviewer."""
     anchor = add_anchor(session, text, split=split, source=source)
     family = [
         _variant(anchor, type_id, variant_text, cue)

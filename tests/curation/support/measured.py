@@ -17,7 +17,7 @@ from tests.support.factories import add_family
 
 
 class Measured(NamedTuple):
-    """A variant as the database has it."""
+    """A variant as stored in the database."""
 
     id: int
     source_id: int
@@ -38,7 +38,7 @@ EDGES = (-1.0, -0.98, -0.5, 0.0, 0.02, 0.3, 0.5, 0.98, 0.999, 1.0, 1.0000001, -1
 
 
 def fill(session: Session, *, families: int = 12, seed: int = 1) -> None:
-    """Variants of every type with drawn statuses and measures; a few lack the one or the other."""
+    """Variants of every type with random statuses and measures. A few lack one or the other."""
     draw = random.Random(seed)
     encoder = register_encoder(session, name=get_setting(session, ACTIVE_ENCODER), hash_="f" * 64)
     other = register_encoder(session, name="another", hash_="e" * 64)
@@ -113,7 +113,7 @@ def everything(session: Session) -> list[Measured]:
 
 
 def bin_of(row: Measured) -> int | None:
-    """The bin of the variant's cosine; None where it has none."""
+    """The bin of the variant's cosine; None if it has none."""
     if row.cosine is None:
         return None
     return min(max(math.floor((row.cosine + 1) * COSINE_BINS / 2), 0), COSINE_BINS - 1)

@@ -1,4 +1,4 @@
-"""Variant types of one's own for tests: a negation, and a hedge with cues of its own."""
+"""User-defined variant types for tests: a negation, and a hedge with its own cues."""
 
 from curation.taxonomy.surface_check import SurfaceCheck
 from curation.taxonomy.type_drafts import OwnType

@@ -41,10 +41,10 @@ def test_the_types_with_their_polarity_and_role() -> None:
 
 
 def test_a_change_to_a_type_comes_with_a_new_version() -> None:
-    """Projects that are there take up a type's new wording only with a higher version.
+    """Existing projects only take over a type's new texts with a higher version.
 
-    After a change, raise both versions (that of guidelines if one or a reject reason changed), then
-    write the new digest here.
+    After a change, raise both versions (the guidelines' version if a guideline or a reject reason
+    changed), and then write the new digest here.
     """
     types = [entry.model_dump(mode="json", exclude={"version"}) for entry in TAXONOMY]
     content = json.dumps(types, sort_keys=True) + repr(REJECT_REASONS)

@@ -1,4 +1,4 @@
-"""Hedge cues: the paper's lists, and finding a cue as a writer would use it."""
+"""Hedge cues: the paper's lists, and finding a cue in a text."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_found_tokens_are_those_of_the_cue() -> None:
     ]
 
 
-def test_a_phrase_of_ones_own_is_matched_inflected() -> None:
+def test_a_user_defined_phrase_is_matched_inflected() -> None:
     assert find_phrase(Analysis("She ran out of steam."), "run out of")
     assert not find_phrase(Analysis("She walked."), "run out of")
 

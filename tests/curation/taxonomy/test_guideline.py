@@ -1,4 +1,4 @@
-"""The guidelines: they parse into what is shown, and their examples are what they say."""
+"""The guidelines: they can be parsed, and their examples are correct."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Types of one's own in the database: added, changed, retired, restored; and the built-in ones."""
+"""User-defined types in the database: added, changed, retired, restored; and the built-in types."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,7 +46,7 @@ def own_variants(session: Session) -> list[Variant]:
 
 @pytest.fixture
 def project(engine: Engine) -> Engine:
-    """A family, and another anchor; each with a variant of an own negation."""
+    """A family, and another anchor, each with a variant of a user-defined negation."""
     with writing(engine) as session:
         add_family(session)
         add_type(session, NEGATION)
@@ -66,7 +66,9 @@ def project(engine: Engine) -> Engine:
     return engine
 
 
-def test_an_added_type_stands_among_the_others_and_the_built_in_ones_stay(engine: Engine) -> None:
+def test_an_added_type_is_listed_among_the_others_and_the_built_in_ones_stay(
+    engine: Engine,
+) -> None:
     with writing(engine) as session:
         seed_taxonomy(session)
         before = list_types(session)
@@ -82,7 +84,7 @@ def test_an_added_type_stands_among_the_others_and_the_built_in_ones_stay(engine
         assert list_types(session) == [*before, added, hedge]
 
 
-def test_what_is_refused_changes_nothing(project: Engine) -> None:
+def test_a_refused_change_changes_nothing(project: Engine) -> None:
     with reading(project) as session:
         before = list_types(session, retired=True)
     for wanted in (NEGATION, changed(NEGATION, label="verbal"), changed(HEDGE, example="No.")):
@@ -104,7 +106,7 @@ def test_what_is_refused_changes_nothing(project: Engine) -> None:
         assert list_types(session, retired=True) == before
 
 
-def test_a_change_is_a_further_version_and_has_the_flags_measured_anew(project: Engine) -> None:
+def test_a_change_is_a_further_version_and_has_the_flags_measured_again(project: Engine) -> None:
     with writing(project) as session:
         wording = changed(NEGATION, label="Negated quantifier", guideline="Rule: none.")
         assert change_type(session, "quantifier_negation", wording).to_measure == 0
@@ -215,7 +217,7 @@ def test_two_types_may_not_get_the_same_id(engine: Engine) -> None:
 
 
 @both_databases
-def test_of_two_who_add_the_same_type_at_once_one_is_refused(engine: Engine) -> None:
+def test_one_of_two_people_who_add_the_same_type_at_once_is_refused(engine: Engine) -> None:
     with writing(engine) as session:
         seed_taxonomy(session)
 

@@ -1,4 +1,4 @@
-"""The variant types as the database has them, and how a newer wording gets there."""
+"""The variant types in the database, and how new texts get there."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_opening_an_older_project_gives_it_the_newer_wordings_and_keeps_the_old(
     engine.dispose()
 
 
-def test_a_type_of_ones_own_keeps_its_wording(home: Path) -> None:
+def test_a_user_defined_type_keeps_its_wording(home: Path) -> None:
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
     with writing(engine) as session:

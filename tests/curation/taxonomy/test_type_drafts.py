@@ -1,4 +1,4 @@
-"""A type of one's own before it is stored: what is refused, and what is made of the rest."""
+"""Drafts of user-defined types: what is refused, and how the rest is interpreted."""
 
 import contextlib
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"label": "x"}, "a name of 2 to 40 characters, found 1"),
         ({"label": "x" * 41}, "shorten it"),
@@ -90,8 +90,8 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"surface_check": {"negative_prefixes": ["un1"]}}, "affixes of letters"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(values: Mapping[str, Any], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said) as refused:
+def test_mistakes_give_one_sentence(values: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message) as refused:
         draft(changed(NEGATION, **values), TAXONOMY)
     assert "\n" not in str(refused.value)
 
@@ -118,7 +118,7 @@ def test_a_check_that_cannot_be_is_refused(values: dict[str, Any]) -> None:
         read_check(values)
 
 
-def test_what_is_left_empty_is_made_of_the_rest_and_told_apart_again() -> None:
+def test_empty_fields_are_filled_from_the_rest_and_recognised_again() -> None:
     entry = draft(HEDGE, TAXONOMY)
     assert (entry.polarity, entry.own, entry.needs_cue) == ("positive", True, True)
     found = parse_guideline(entry.guideline)

@@ -1,4 +1,5 @@
-"""A backup brings the whole project back; what is no backup, or in the way, changes nothing."""
+"""A backup restores the whole project. If something is not a backup or is in the way, nothing
+changes."""
 
 import itertools
 import json
@@ -35,7 +36,7 @@ pytestmark = both_databases
 
 
 def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
+    """Ignores the progress."""
 
 
 def hash_of(engine: Engine) -> str:
@@ -114,7 +115,7 @@ def test_embeddings_stay_out_of_a_backup(project: Engine, tmp_path: Path) -> Non
     assert not [name for name in zipfile.ZipFile(path).namelist() if "embeddings" in name]
 
 
-def test_nothing_of_a_restored_project_is_at_work(
+def test_no_run_of_a_restored_project_is_in_progress(
     project: Engine, tmp_path: Path, empty: Settings
 ) -> None:
     with writing(project) as session:
@@ -170,7 +171,7 @@ def test_a_folder_with_artifacts_is_not_restored_into(backup: Path, empty: Setti
     assert files(empty.home) == {"hedgerow_data/mine.txt": b"mine"}
 
 
-def test_a_backup_replaces_no_file_and_lies_outside_the_data_folder(
+def test_a_backup_replaces_no_file_and_is_outside_the_data_folder(
     project: Engine, backup: Path
 ) -> None:
     before = backup.read_bytes()
@@ -237,7 +238,7 @@ def text_file(path: Path) -> None:
     "damage",
     [cut, flipped, other_zip, no_database, broken_database, leading_out, text_file, Path.unlink],
 )
-def test_what_is_no_whole_backup_changes_nothing(
+def test_an_incomplete_backup_changes_nothing(
     damage: Callable[[Path], None], backup: Path, empty: Settings
 ) -> None:
     damage(backup)
@@ -273,7 +274,7 @@ def upgrade_to(path: Path, revision: str) -> None:
         command.upgrade(config, revision)
 
 
-def test_another_programs_database_is_no_backup(tmp_path: Path, empty: Settings) -> None:
+def test_another_programs_database_is_not_a_backup(tmp_path: Path, empty: Settings) -> None:
     path = tmp_path / "theirs.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE theirs (id INTEGER)")
@@ -284,6 +285,6 @@ def test_another_programs_database_is_no_backup(tmp_path: Path, empty: Settings)
 
 def test_the_manifest_says_what_made_it(backup: Path) -> None:
     with zipfile.ZipFile(backup) as archive:
-        said = json.loads(archive.read(MANIFEST))
-    assert said["schema"] == migrate.head_revision()
-    assert said["artifacts"] is True
+        manifest = json.loads(archive.read(MANIFEST))
+    assert manifest["schema"] == migrate.head_revision()
+    assert manifest["artifacts"] is True

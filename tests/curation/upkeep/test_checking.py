@@ -1,4 +1,4 @@
-"""What contradicts itself is found and counted; what follows from the rest is put right."""
+"""Contradictions are found and counted, and derived values are repaired."""
 
 import os
 import socket
@@ -43,19 +43,19 @@ def check(engine: Engine, *, repair: bool = False) -> CheckResult:
 
 
 def wrong(engine: Engine) -> dict[str, Finding]:
-    """What is found to be wrong, by the check."""
+    """The problems that the check finds."""
     return {each.id: each for each in check(engine).findings if each.is_open}
 
 
 def only(engine: Engine) -> Finding:
-    """The only thing that is wrong."""
+    """The only problem."""
     (found,) = wrong(engine).values()
     return found
 
 
 @pytest.fixture
 def project(engine: Engine) -> Engine:
-    """Accepted, rejected, edited, contested and model-only variants, and a release."""
+    """Accepted, rejected, edited, disputed and model-only variants, and a release."""
     with writing(engine) as session:
         ada, bert, llm = person(session), person(session, "Bert"), model(session)
         family = list(add_family(session).values())
@@ -70,7 +70,7 @@ def project(engine: Engine) -> Engine:
 
 
 def change(engine: Engine, statement: str, **values: object) -> None:
-    """Change rows past the program."""
+    """Change rows without the program."""
     with writing(engine) as session:
         session.execute(text(statement), values)
 
@@ -92,7 +92,7 @@ def test_a_project_that_the_program_made_agrees_with_itself(project: Engine) -> 
         ("retired", "true", "retired"),
     ],
 )
-def test_a_kept_value_that_is_wrong_is_found_and_put_right(
+def test_a_kept_value_that_is_wrong_is_found_and_repaired(
     column: str, value: str, id: str, project: Engine
 ) -> None:
     columns = (Variant.id, Variant.status, Variant.model_only, Variant.source_id, Variant.retired)
@@ -113,7 +113,7 @@ def test_a_kept_value_that_is_wrong_is_found_and_put_right(
 
 
 def test_a_lost_decision_of_a_switched_model_is_counted(project: Engine) -> None:
-    with writing(project) as session:  # as if the switch had been stored, and nothing recounted
+    with writing(project) as session:  # as if the switch had been stored without recounting
         kind = col(Reviewer.kind) == ReviewerKind.MODEL
         session.execute(select(Reviewer).where(kind)).scalar_one().counts = False
     assert only(project).number == 1
@@ -162,7 +162,7 @@ def test_a_damaged_file_is_found(project: Engine) -> None:
         page = session.execute(
             text("SELECT rootpage FROM sqlite_master WHERE name = 'ix_variant_parent_id'")
         ).scalar_one()
-    project.dispose()  # which ends its log
+    project.dispose()  # this ends its log
     path = Path(str(project.url.database))
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096 + 3)
@@ -192,7 +192,7 @@ def test_a_gold_item_without_a_settlement_of_its_own_is_found(project: Engine) -
         session.execute(text("UPDATE gold_item SET variant_id = 3 WHERE variant_id = 1"))
     found = only(project)
     assert (found.id, found.number, found.example) == ("gold", 1, uids[1])
-    with writing(project) as session:  # as the advice has it
+    with writing(project) as session:  # as advised
         remove(session, uids[1])
         mark(session, uids[1], Verdict.ACCEPT, reviewer_id=person(session, "Lena"))
     assert wrong(project) == {}
@@ -245,7 +245,7 @@ def test_a_run_whose_process_is_gone_is_ended_and_can_be_resumed(
 
 @pytest.fixture
 def dead_pid() -> Callable[[], int]:
-    """The number of a process that has ended."""
+    """The id of a process that has ended."""
 
     def make() -> int:
         child = os.fork()
@@ -257,7 +257,7 @@ def dead_pid() -> Callable[[], int]:
     return make
 
 
-def test_lapsed_leases_are_no_fault_and_are_cleared_away(project: Engine) -> None:
+def test_lapsed_leases_are_no_problem_and_are_removed(project: Engine) -> None:
     with writing(project) as session:
         ada = person(session)
         for variant, minutes in ((1, -1), (2, 5)):

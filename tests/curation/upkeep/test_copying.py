@@ -1,4 +1,4 @@
-"""A copy holds the same as its source, on either database, or there is none."""
+"""A copy has the same content as its source, on either database, or there is none."""
 
 import os
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ NUMBERS = {"a": [1e22, 0.1 + 0.2, 1e-7, -0.0, 2**62, 1.0, 3, True, None], "z": {
 
 
 def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
+    """Ignores the progress."""
 
 
 def hash_of(engine: Engine) -> str:
@@ -58,7 +58,7 @@ def hash_of(engine: Engine) -> str:
 
 @pytest.fixture
 def project(engine: Engine, fill: Fill) -> Engine:
-    """Rows in nearly every table, with all that two databases could store differently."""
+    """Rows in nearly every table, with all values that two databases could store differently."""
     fill(engine, fill_with_hostile_texts)
     with writing(engine) as session:
         put_setting(session, next(iter(DEFAULTS)), "all-MiniLM-L6-v2")
@@ -90,7 +90,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[URL]:
     server.drop(url)
 
 
-def test_a_copy_holds_the_same_and_goes_on(project: Engine, target: URL) -> None:
+def test_a_copy_has_the_same_content_and_can_be_continued(project: Engine, target: URL) -> None:
     before = hash_of(project)
     with opened(target) as engine:
         copied = copy_database(project, engine, report=quiet)
@@ -102,7 +102,7 @@ def test_a_copy_holds_the_same_and_goes_on(project: Engine, target: URL) -> None
             assert ada.merged_into_id is not None and ada.merged_into_id > ada.id
             assert find(session, "door", SearchKind.ANCHORS, limit=1).hits
         assert wrong(engine) == {"missing-files"}  # models that the project only names
-        with writing(engine) as session:  # new rows come after those that are there
+        with writing(engine) as session:  # new rows come after the existing ones
             last = session.execute(select(func.max(col(Variant.id)))).scalar_one()
             anchor = add_anchor(session, "The gate is open.")
             variant = add_variant(session, anchor)
@@ -115,7 +115,7 @@ def test_a_copy_holds_the_same_and_goes_on(project: Engine, target: URL) -> None
 
 
 def wrong(engine: Engine) -> set[str]:
-    """The checks that find something."""
+    """The checks that find a problem."""
     findings = check_project(engine, load_settings(), report=quiet).findings
     return {each.id for each in findings if each.is_open}
 
@@ -153,12 +153,12 @@ def test_a_copy_that_breaks_off_leaves_an_empty_database(
             copy_database(project, engine, report=killed)
         if engine.name == "sqlite":
             assert not list(tmp_path.glob("*copy.db*"))
-        copied = copy_database(project, engine, report=quiet)  # it is empty still
+        copied = copy_database(project, engine, report=quiet)  # it is still empty
         assert hash_of(engine) == copied.content_hash
 
 
 @one_database
-def test_what_a_killed_copy_left_is_cleared_away(engine: Engine, tmp_path: Path) -> None:
+def test_the_remains_of_a_killed_copy_are_removed(engine: Engine, tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         os._exit(0)
@@ -173,7 +173,7 @@ def test_what_a_killed_copy_left_is_cleared_away(engine: Engine, tmp_path: Path)
     assert there == {"copy.db", *others}
 
 
-def test_a_copy_that_differs_is_taken_back(
+def test_a_copy_that_differs_is_removed(
     project: Engine, target: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = copying._store
@@ -191,7 +191,7 @@ def test_a_copy_that_differs_is_taken_back(
 
 @one_database
 @pytest.mark.parametrize("target", ["postgresql"], indirect=True)
-def test_what_postgresql_cannot_hold_is_named(engine: Engine, target: URL) -> None:
+def test_a_row_that_postgresql_refuses_is_named(engine: Engine, target: URL) -> None:
     with writing(engine) as session:
         add_anchor(session).genre = "g" * 200
     with opened(target) as other:
@@ -211,7 +211,7 @@ def test_the_hash_tells_every_value_and_no_order_of_rows(project: Engine) -> Non
     assert hash_of(project) == before
 
 
-def test_a_project_whose_run_is_at_work_is_not_copied(project: Engine, tmp_path: Path) -> None:
+def test_a_project_whose_run_is_in_progress_is_not_copied(project: Engine, tmp_path: Path) -> None:
     with writing(project) as session:
         run = create_run(session, kind="diagnose", parameters={})
         run.state = RunState.RUNNING
@@ -226,7 +226,7 @@ def test_a_project_whose_run_is_at_work_is_not_copied(project: Engine, tmp_path:
 
 
 @pytest.mark.parametrize("url", ["mysql://host/name", "nonsense", "C:\\x.db", ""])
-def test_what_is_no_address_is_refused_without_being_quoted(url: str, engine: Engine) -> None:
+def test_a_wrong_address_is_refused_without_being_quoted(url: str, engine: Engine) -> None:
     with pytest.raises(HedgerowError, match="Expected the address of a database") as refused:
         copy_project(engine, load_settings(), url, report=quiet)
     assert not url or url not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Which cue a hedge is stored with."""
+"""The cue with which a hedge is stored."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the checks say of a text before it is stored."""
+"""The checks of a text before it is stored."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -25,7 +25,7 @@ def ids(engine: Engine) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("type_id", "text", "kind", "said"),
+    ("type_id", "text", "kind", "message"),
     [
         ("verbal", "The bridge isn't safe" + " at all" * 12 + ".", "OVER_THRESHOLD", "is 60"),
         ("verbal", "The bridge is unsafe, they say.", "WRONG_SURFACE", "No new verbal negator"),
@@ -42,19 +42,19 @@ def ids(engine: Engine) -> dict[str, int]:
     ],
 )
 def test_each_flag_is_a_sentence_for_edits_and_own_variants(
-    engine: Engine, ids: dict[str, int], type_id: str, text: str, kind: str, said: str
+    engine: Engine, ids: dict[str, int], type_id: str, text: str, kind: str, message: str
 ) -> None:
     with reading(engine) as session:
         edit = check_edit(session, ids[type_id], text=text, cue="sure, but")
         own = check_own(session, 1, type_id=type_id, text=text, cue="sure, but")
     for draft in (edit, own):
-        assert said in {c.kind: c.sentence for c in draft.concerns}[kind]
+        assert message in {c.kind: c.sentence for c in draft.concerns}[kind]
 
 
 def test_a_text_that_the_checks_pass_raises_no_concern(engine: Engine, ids: dict[str, int]) -> None:
     with reading(engine) as session:
         assert check_edit(session, ids["verbal"], text="The bridge isn't safe.").concerns == ()
-        # The edited variant itself is no sibling of its new wording.
+        # The edited variant itself is not a sibling of its new text.
         assert check_edit(session, ids["verbal"], text="The bridge is not safe!").concerns == ()
         assert (
             check_own(session, 1, type_id="word", text="Maybe the bridge is safe.").cue == "maybe"
@@ -73,7 +73,9 @@ def test_an_edit_into_a_sibling_of_the_same_type_names_it(
             check_own(session, 1, type_id="affixal", text=TEXTS["affixal"])
 
 
-def test_an_edit_done_again_after_an_undo_is_no_twin(engine: Engine, ids: dict[str, int]) -> None:
+def test_an_edit_repeated_after_an_undo_is_not_a_duplicate(
+    engine: Engine, ids: dict[str, int]
+) -> None:
     text = "The bridge isn't safe."
     with writing(engine) as session:
         ada = person(session)
@@ -84,7 +86,7 @@ def test_an_edit_done_again_after_an_undo_is_no_twin(engine: Engine, ids: dict[s
         assert check_edit(session, ids["verbal"], text=text).concerns == ()
 
 
-def test_what_saving_would_refuse_is_refused_and_a_missing_cue_asked_for(
+def test_the_preview_refuses_what_saving_would_and_asks_for_a_missing_cue(
     engine: Engine, ids: dict[str, int]
 ) -> None:
     with reading(engine) as session:

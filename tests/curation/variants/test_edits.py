@@ -1,4 +1,4 @@
-"""Cues: corrected alone, found for a new type, put back by an undo."""
+"""Cues: corrected alone, found for a new type, and restored by an undo."""
 
 import random
 import re
@@ -77,7 +77,7 @@ def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
 
 
 @both_databases
-def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
+def test_the_later_correction_of_two_windows_stays_until_it_is_undone(
     engine: Engine, ada: int
 ) -> None:
     with writing(engine) as session:
@@ -85,7 +85,7 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
         one, two, three = (shown(hedge(session)) for _ in range(3))
         actions.edit(session, one, reviewer_id=ada, cue="probably")
         assert actions.edit(session, two, reviewer_id=bert, cue="likely").overtaken == ("Ada",)
-        # Asking for what the other window has made of it accepts it.
+        # A request for the other window's result accepts it.
         again = actions.edit(session, three, reviewer_id=bert, cue="likely")
         assert again.recorded and len(session.execute(select(CueCorrection)).all()) == 2
         actions.undo(session, reviewer_id=bert)
@@ -106,7 +106,7 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
         ("word", "a \x00 byte", "control character"),
     ],
 )
-def test_a_cue_correction_that_is_none_changes_nothing(
+def test_an_empty_cue_correction_changes_nothing(
     engine: Engine, ada: int, type_id: str, cue: str | None, why: str
 ) -> None:
     with pytest.raises(HedgerowError, match=why), writing(engine) as session:
@@ -118,7 +118,7 @@ def test_a_cue_correction_that_is_none_changes_nothing(
 
 @pytest.mark.parametrize("type_id", ["verbal", "word"])
 def test_no_variant_becomes_the_anchor_itself(engine: Engine, ada: int, type_id: str) -> None:
-    """As a negation it would be trained on as its own opposite."""
+    """As a negation, it would be trained on as its own opposite."""
     text = " The bridge  is safe. "
     with pytest.raises(HedgerowError, match="the same as the anchor"), writing(engine) as session:
         actions.edit(
@@ -169,7 +169,7 @@ def test_an_edit_into_a_known_variant_corrects_its_cue_only_where_asked(
         assert (known.cue, known.status) == ("like", Status.PENDING)
 
 
-def test_a_cue_corrected_on_an_outdated_card_is_looked_at_again(engine: Engine, ada: int) -> None:
+def test_a_cue_corrected_on_an_outdated_card_needs_a_second_look(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         variant = hedge(session)
         card = shown(variant)
@@ -190,7 +190,7 @@ def test_a_cue_corrected_on_an_outdated_card_is_looked_at_again(engine: Engine, 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: int) -> None:
-    """Random corrections and undos of three people, against a list of what stands."""
+    """Random corrections and undos of three people, compared with a list of the valid ones."""
     dice = random.Random(seed)
     with writing(engine) as session:
         variant = add_family(session)["word"]
@@ -211,7 +211,7 @@ def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: i
 
 
 def edited(session: Session, ada: int, original: str, **how: str) -> Variant:
-    """What an edit of the family's variant of this type is replaced by."""
+    """The variant that replaces the family's edited variant of this type."""
     outcome = actions.edit(session, shown(hedge(session, original)), reviewer_id=ada, **how)  # type: ignore[arg-type]
     return session.get_one(Variant, outcome.child_id)
 

@@ -1,4 +1,4 @@
-"""Variants of one's own: accepted at once, known as a person's, never a second copy."""
+"""A user's own variants: accepted immediately, marked as a person's, and never duplicated."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -47,7 +47,7 @@ def test_it_is_accepted_measured_and_released_as_a_persons(engine: Engine, ada: 
         origin = item.provenance
         assert (origin["provider"], origin["model"], origin["author"]) == ("person", "", "Ada")
         assert (origin["parent_uid"], origin["decided_by"]) == (None, "person")
-    # It says nothing about how good the models write, and nobody edited it.
+    # It says nothing about the quality of the models, and nobody edited it.
     assert summary["review"]["verbal"]["as_written"] == 0
     assert summary["edited_by"] == {}
 
@@ -74,7 +74,7 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "told"),
+    ("verdict", "message"),
     [
         ("", "it is pending"),
         ("accept", "it is accepted"),
@@ -83,7 +83,7 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
     ],
 )
 def test_a_text_that_is_there_is_named_with_its_status(
-    engine: Engine, ada: int, verdict: str, told: str
+    engine: Engine, ada: int, verdict: str, message: str
 ) -> None:
     with writing(engine) as session:
         known = session.get_one(Variant, 1)
@@ -94,7 +94,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         elif verdict == "edit":
             actions.edit(session, shown(known), reviewer_id=ada, text=OWN)
         before, decided = count(session), session.execute(select(col(Decision.id))).all()
-    with pytest.raises(HedgerowError, match=told), writing(engine) as session:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         write(session, ada, TEXTS["verbal"])
     with reading(engine) as session:
         assert count(session) == before
@@ -112,7 +112,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         ("The bridge is safe, one hears.", "word", "no known cue"),
     ],
 )
-def test_what_is_no_variant_is_refused(
+def test_an_output_that_is_not_a_variant_is_refused(
     engine: Engine, ada: int, text: str, type_id: str, why: str
 ) -> None:
     with reading(engine) as session:

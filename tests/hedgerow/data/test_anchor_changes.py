@@ -1,4 +1,4 @@
-"""Anchors corrected, described and retired from Python."""
+"""Correcting, describing and retiring anchors in Python."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_without_carry_over_the_new_texts_are_proposed(example_project: Example)
     assert set(project.variants(status="accepted")["text"]) == accepted
 
 
-def test_what_was_carried_over_is_taken_back_together(example_project: Example) -> None:
+def test_a_correction_of_variants_is_undone_as_a_whole(example_project: Example) -> None:
     project = example_project()
     done = project.anchors.correct(only_anchor(project), "The footbridge is safe.", carry_over=True)
     assert (done.second_looks, len(done.carried), done.left) == (0, 2, [])

@@ -1,4 +1,4 @@
-"""Corpora loaded from Python."""
+"""Loading corpora in Python."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from curation.diagnostics import measuring
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project:
-    """An empty one; every corpus has ten families, and no process is started."""
+    """An empty project. Every corpus has ten families, and no process is started."""
     read = Corpus.families
 
     def first(one: Corpus) -> list[dict[str, Any]]:
@@ -23,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> hedgerow.Project
     return hedgerow.open(tmp_path / "project")
 
 
-def test_what_a_rule_accepts_one_undo_takes_back(project: hedgerow.Project) -> None:
+def test_one_undo_reverses_everything_a_rule_accepted(project: hedgerow.Project) -> None:
     loaded = project.load_corpus("antonyms")
     assert (loaded["anchors"], loaded["accepted"]) == (10, 0)
     assert set(project.variants()["status"]) == {"pending"}
@@ -36,7 +36,7 @@ def test_what_a_rule_accepts_one_undo_takes_back(project: hedgerow.Project) -> N
     assert here["antonyms"] == 10 and here.sum() == 10
 
 
-def test_what_is_loaded_wrongly_is_said(project: hedgerow.Project) -> None:
+def test_loading_errors_are_reported(project: hedgerow.Project) -> None:
     with pytest.raises(hedgerow.HedgerowError, match=r"Expected a corpus \(starter.*found 'x'"):
         project.load_corpus("x")
     with pytest.raises(hedgerow.HedgerowError, match="reviewer's name, found none"):

@@ -24,7 +24,7 @@ def model(tiny_encoder: Path) -> SentenceTransformer:
 
 @pytest.fixture
 def families() -> Dataset:
-    """Twelve rows, as an export has them."""
+    """Twelve rows, as in an export."""
     from datasets import Dataset
 
     return Dataset.from_list(rows())

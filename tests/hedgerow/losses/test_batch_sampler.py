@@ -1,4 +1,4 @@
-"""Which rows a batch takes."""
+"""The rows of each batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to batches: every text once, prompts, and rows that can't be used."""
+"""From rows to batches: each text once, prompts, and unusable rows."""
 
 from __future__ import annotations
 

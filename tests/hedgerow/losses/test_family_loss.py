@@ -1,4 +1,4 @@
-"""The loss as a module: the same as in Hedgerow's own trainings."""
+"""The loss as a module gives the same result as Hedgerow's own training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def features(batch: dict[str, Any], *columns: str) -> list[dict[str, Any]]:
-    """What the library's trainer makes of a collator's batch."""
+    """The arguments that the library's trainer passes for a collator's batch."""
     return [
         {
             name.removeprefix(f"{column}_"): value
@@ -46,7 +46,7 @@ def gradients(model: SentenceTransformer) -> torch.Tensor:
 def test_it_is_the_loss_of_hedgerows_own_trainings(
     model: SentenceTransformer, changes: dict[str, Any]
 ) -> None:
-    """In value and gradient; without arguments, that of the preset *standard*."""
+    """Equal in value and gradient; without arguments, equal to the preset *standard*."""
     model.eval()  # without dropout
     expected_batch = flatten(FAMILIES)
     recipe = Recipe(**changes)
@@ -65,7 +65,7 @@ def test_it_is_the_loss_of_hedgerows_own_trainings(
 
 
 def test_two_columns_give_the_loss_of_one(model: SentenceTransformer) -> None:
-    """Prompts that are empty change nothing but how texts are grouped."""
+    """Empty prompts only change how texts are grouped."""
     model.eval()
     values = []
     for prompts, columns in ((None, ["text"]), ({"anchor": "", "text": ""}, ["anchor", "text"])):

@@ -1,4 +1,4 @@
-"""The losses by themselves: what they load, and their examples."""
+"""The losses on their own: what they import, and their examples."""
 
 import doctest
 import json
@@ -17,10 +17,10 @@ NOT_LOADED = (
 
 
 def loaded(code: str) -> set[str]:
-    """The names of what a fresh Python has loaded after this code."""
-    told = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    """The names of the modules that a new Python process has loaded after this code."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     found = subprocess.run(
-        [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return set(json.loads(found.stdout.splitlines()[-1]))
 
@@ -39,7 +39,7 @@ def test_torch_is_loaded_with_the_first_name_that_needs_it() -> None:
     assert found.isdisjoint({*NOT_LOADED, "torch", "sentence_transformers"})
 
 
-def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
+def test_a_missing_name_is_reported() -> None:
     import hedgerow.losses
 
     assert {"FamilyBatchSampler", "FamilyCollator", "FamilyLoss"} <= set(dir(hedgerow.losses))

@@ -72,7 +72,7 @@ def weights(trained: SentenceTransformerTrainer) -> torch.Tensor:
 
 
 def contrast(model: SentenceTransformer, given: list[dict[str, Any]], prompt: str = "") -> float:
-    """By how much the nearest negation is farther from its anchor than the mean hedge."""
+    """How much farther the nearest negation is from its anchor than the mean hedge."""
     found = []
     for one in given:
         texts = [one["anchor"], *one["hedges"], *one["negations"]]
@@ -128,7 +128,7 @@ def test_an_epoch_counts_families(tiny_encoder: Path, families: Dataset, tmp_pat
 def test_an_evaluation_is_the_mean_over_the_families(
     tiny_encoder: Path, families: Dataset, tmp_path: Path
 ) -> None:
-    """Also where the last batch is smaller; and the trainer evaluates while it trains."""
+    """The last batch may be smaller, and the trainer also evaluates during training."""
     eight = families.select(range(8))
     values = []
     for size in (3, 8):
@@ -161,10 +161,10 @@ def test_equal_seeds_give_equal_weights(
 
 
 @pytest.mark.parametrize("step", [2, 4])
-def test_a_training_goes_on_from_the_trainers_checkpoint(
+def test_a_training_continues_from_the_trainers_checkpoint(
     tiny_encoder: Path, families: Dataset, tmp_path: Path, step: int
 ) -> None:
-    """With the result of an unbroken one, in the middle of an epoch of three steps as well."""
+    """The result is that of an uninterrupted run, also in the middle of an epoch of three steps."""
     saved = {"save_strategy": "steps", "save_steps": 2, "max_steps": 6}
     unbroken = trainer(tiny_encoder, families, tmp_path, **saved)
     unbroken.train()
@@ -174,7 +174,7 @@ def test_a_training_goes_on_from_the_trainers_checkpoint(
 
 
 def test_several_data_sets(tiny_encoder: Path, families: Dataset, tmp_path: Path) -> None:
-    """With prompts of their own, which the trainer's arguments have to name as well."""
+    """With the user's own prompts, which the trainer's arguments must name, too."""
     parts = {"first": families.select(range(5)), "second": families.select(range(5, 12))}
     prompts = {"first": {"anchor": "query: "}, "second": {}}
     training = trainer(
@@ -217,7 +217,7 @@ def test_without_the_sampler_a_row_that_lacks_something_is_refused(
 
 @pytest.fixture
 def exported(engine: Engine, tmp_path: Path) -> Path:
-    """A folder with an export, ``release/``, of twelve families to train on and three held out."""
+    """A folder with an export, ``release/``: twelve families for training and three held out."""
     with writing(engine) as session:
         for number, thing in enumerate([*THINGS, "candle", "barrel", "window"]):
             one = row(thing)
@@ -236,7 +236,7 @@ def exported(engine: Engine, tmp_path: Path) -> Path:
 
 
 def carried_out(folder: Path, *arguments: str) -> str:
-    """What a Python of its own prints, in this folder."""
+    """The output of a separate Python process in this folder."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,

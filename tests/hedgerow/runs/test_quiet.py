@@ -1,4 +1,4 @@
-"""What libraries warn of is in the log, and nowhere else."""
+"""Warnings of libraries are only in the log."""
 
 import logging
 import warnings
@@ -28,7 +28,7 @@ def test_afterwards_warnings_are_as_they_were() -> None:
     assert warnings.showwarning is before and logging.getLogger().handlers == handlers
 
 
-def test_a_warning_that_shall_be_an_error_is_one() -> None:
+def test_a_warning_filtered_as_an_error_raises_one() -> None:
     warnings.simplefilter("error", FutureWarning)
     with quietly(), pytest.raises(FutureWarning):
         warnings.warn("too old", FutureWarning, stacklevel=1)

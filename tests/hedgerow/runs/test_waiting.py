@@ -1,4 +1,4 @@
-"""A run that waits for other work on the machine says so where no bar is seen, too."""
+"""A run that waits for other work on the machine says so, even without a progress bar."""
 
 import threading
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from hedgerow.runs.running import carry_out
 
 @pytest.fixture
 def waits(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """The number of a run that waits, then works, then waits again."""
+    """The number of a run that waits, works, and waits again."""
     monkeypatch.setattr(running, "FOLLOW_SECONDS", 0.01)
 
     def work(context: RunContext) -> dict[str, Any]:
         for message in (WAITING, "Training: step 1 of 2.", f"2 of 2, All types: {WAITING}"):
-            for _ in range(3):  # it says so again and again
+            for _ in range(3):  # it says so repeatedly
                 context.update(0, 0, message)
                 context.beat()
                 threading.Event().wait(0.1)
@@ -35,12 +35,12 @@ def waits(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
         return create_run(session, kind="waits", parameters={}).id
 
 
-def test_each_wait_is_said_once(
+def test_each_wait_is_reported_once(
     waits: int, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert carry_out(load_settings(), engine, waits)["state"] == "done"
-    said = capsys.readouterr()
-    assert said.err == f"{WAITING}\n2 of 2, All types: {WAITING}\n" and said.out == ""
+    printed = capsys.readouterr()
+    assert printed.err == f"{WAITING}\n2 of 2, All types: {WAITING}\n" and printed.out == ""
 
 
 def test_a_bar_says_it_instead(

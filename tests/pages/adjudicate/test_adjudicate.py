@@ -1,4 +1,4 @@
-"""The Adjudicate page: conflicts settled side by side, marks lifted, trails listed."""
+"""The Adjudicate page: settling conflicts, removing marks, and listing histories."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ EDITED = "The bridge is not at all safe."
 
 @pytest.fixture
 def signed_in(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings; a key counts at once."""
+    """Ada is signed in by the settings. A key counts immediately."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
@@ -43,7 +43,7 @@ def decide(session: Session, variant: Variant, name: str, verdict: str, more: st
 
 @pytest.fixture
 def conflicts(signed_in: None, with_source: Engine) -> list[int]:
-    """Two variants in conflict; the second is the more disputed one, with an edited wording."""
+    """Two variants in conflict. The second is more disputed, and has an edited text."""
     with writing(with_source) as session:
         person(session)
         first = add_family(session, "The bridge is safe.")["verbal"]
@@ -70,7 +70,7 @@ def page_text(app: AppTest) -> Any:
 
 
 def press(app: AppTest, key: str) -> None:
-    """Send a key on the card that is shown, as the browser does."""
+    """Send a key for the shown card, as the browser does."""
     data = page_text(app)
     on = {"variant": data["variant"], "version": data["version"]}
     value = [{"number": data["answered"] + 1, "key": key, **on}]

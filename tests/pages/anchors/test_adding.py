@@ -1,4 +1,4 @@
-"""Adding anchors on the Anchors page: what is shown of a file, and one button that adds once."""
+"""Adding anchors on the Anchors page: the preview of a file, and one button that adds once."""
 
 import json
 import tomllib
@@ -40,7 +40,7 @@ def paste(app: AppTest, text: str) -> AppTest:
 
 
 def widget(widgets: object, key: str):  # type: ignore[no-untyped-def]  # any kind of widget
-    """The widget whose key begins so; the end tells the file."""
+    """The widget whose key begins like this; the end identifies the file."""
     (found,) = [w for w in widgets if (w.key or "").startswith(key)]  # type: ignore[attr-defined]
     return found
 
@@ -102,7 +102,8 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
 def test_browsing_the_added_anchors_leaves_no_warning_in_the_log(
     page: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Add chooses for a control with a default; in an app Streamlit would warn about that once."""
+    """The Add button chooses a value for a control with a default. In an app, Streamlit would warn
+    about that once."""
     app = upload(page, "text\nThe bridge is safe.\n")
     app.button(key="anchors-add").click().run()
     options = tomllib.loads(OPTIONS.read_text(encoding="utf-8"))["global"]

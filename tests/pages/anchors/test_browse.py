@@ -1,4 +1,5 @@
-"""The Anchors page's list: found, picked, corrected, retired, written for."""
+"""The Anchors page's list: finding, selecting, correcting and retiring anchors, and writing
+variants."""
 
 from pathlib import Path
 
@@ -25,13 +26,13 @@ HOSTILE = "# [x](javascript:1) <b>is</b> 100% $open$."
 
 @pytest.fixture
 def bo(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bo is at work."""
+    """Bo is signed in."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Bo")
 
 
 @pytest.fixture
 def unnamed(with_source: Engine) -> Engine:
-    """A family of which Ada has accepted one, and an anchor without variants."""
+    """A family of which Ada has accepted one variant, and an anchor without variants."""
     with writing(with_source) as session:
         family = add_family(session)
         add_anchor(session, HOSTILE)
@@ -41,7 +42,7 @@ def unnamed(with_source: Engine) -> Engine:
 
 @pytest.fixture
 def two_anchors(bo: None, unnamed: Engine) -> Engine:
-    """The same; Bo looks at them."""
+    """The same, seen by Bo."""
     return unnamed
 
 
@@ -203,7 +204,7 @@ def test_what_the_checks_flag_in_an_own_variant_is_asked_about_once(
 
 
 def tick(app: AppTest, *uids: str) -> AppTest:
-    """As ticking the rows does: AppTest cannot select rows itself."""
+    """Select rows as ticking them does, because AppTest cannot."""
     app.query_params["anchor"] = ",".join(uids)
     return app.run()
 
@@ -211,7 +212,8 @@ def tick(app: AppTest, *uids: str) -> AppTest:
 def test_the_tick_stays_with_its_anchor_when_another_leaves_the_list(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
-    """Once writing a variant took an anchor off the list, the tick was on the next one."""
+    """When a written variant removed an anchor from the list, the tick used to move to the next
+    one."""
     with writing(two_anchors) as session:
         add_anchor(session, "The road is safe.")
     app = open_page("anchors")
@@ -410,7 +412,7 @@ def test_edits_are_carried_over_once_the_name_is_given(
 def test_a_press_is_forgotten_when_something_else_is_chosen(
     unnamed: Engine, open_page: OpenPage
 ) -> None:
-    """Else the anchor would be retired later, when nobody presses anything."""
+    """Otherwise the anchor would be retired later, when nobody presses anything."""
     app = picked(open_page).button(key="anchor-retire").click().run()
     key = next(c.key for c in app.get("button_group") if c.key.startswith("anchor-do-"))
     app.session_state[key] = "Correct the text"

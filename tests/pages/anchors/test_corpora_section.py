@@ -1,4 +1,4 @@
-"""Corpora on the Anchors page: what each holds, loading one, accepting what is unflagged."""
+"""Corpora on the Anchors page: their contents, loading one, and accepting unflagged variants."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -64,10 +64,10 @@ def accepted(engine: Engine) -> int:
 def test_every_corpus_says_what_it_holds_who_made_it_and_how_much_is_here(page: AppTest) -> None:
     page.run()
     assert not page.exception
-    said = texts(page)
+    shown = texts(page)
     for corpus in CORPORA.values():
-        assert corpus.about in said
-        assert f"None of its {corpus.anchors:,} anchors is loaded. Licence: CC BY 4.0." in said
+        assert corpus.about in shown
+        assert f"None of its {corpus.anchors:,} anchors is loaded. Licence: CC BY 4.0." in shown
         whole = corpus.readme.partition("\n")[2].replace("\n## ", "\n### ").strip()
         assert whole in [text.value.strip() for text in page.markdown]
         assert buttons(page)[f"load-{corpus.id}"] == "Load"
@@ -113,10 +113,10 @@ def test_a_cancelled_loading_says_that_what_it_loaded_stays(
 
 def test_a_loaded_corpus_says_what_it_brought(page: AppTest, some_loaded: Engine) -> None:
     page.run()
-    said = texts(page)
-    assert "20 of its 12,344 anchors are loaded." in said
-    assert "Hedgerow antonym sentences: added 20 anchors" in said
-    assert "The others already existed, from another source." in said
+    shown = texts(page)
+    assert "20 of its 12,344 anchors are loaded." in shown
+    assert "Hedgerow antonym sentences: added 20 anchors" in shown
+    assert "The others already existed, from another source." in shown
     assert buttons(page)["load-antonyms"] == "Load new sentences"
 
 

@@ -1,4 +1,4 @@
-"""Importing variants on the Anchors page: what is shown of a file, and one button that imports."""
+"""Importing variants on the Anchors page: the preview of a file, and one button that imports."""
 
 import json
 from typing import Any
@@ -43,7 +43,7 @@ def upload(app: AppTest, rows: list[dict[str, Any]], name: str = "mine.jsonl") -
 
 
 def widget(widgets: Any, key: str) -> Any:
-    """The widget whose key begins so; the end tells the file."""
+    """The widget whose key begins like this; the end identifies the file."""
     (found,) = [w for w in widgets if (w.key or "").startswith(key)]
     return found
 
@@ -127,9 +127,9 @@ def test_a_column_can_be_given_another_role(page: AppTest) -> None:
 def test_what_is_unclear_is_said_in_the_words_of_the_page(
     page: AppTest, row: dict[str, str], words: str
 ) -> None:
-    told = texts(upload(page, [row]))
-    assert words in told
-    assert "COLUMN" not in told and "--" not in told
+    shown = texts(upload(page, [row]))
+    assert words in shown
+    assert "COLUMN" not in shown and "--" not in shown
 
 
 def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
@@ -146,8 +146,10 @@ def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
 
 def test_every_field_has_its_words() -> None:
     for field in Field:
-        told = in_fields(Unclear("Expected one", field, "{x}"))
-        assert told.startswith("Expected one; ") and "COLUMN" not in told and "--" not in told
+        message = in_fields(Unclear("Expected one", field, "{x}"))
+        assert (
+            message.startswith("Expected one; ") and "COLUMN" not in message and "--" not in message
+        )
 
 
 def test_verdicts_without_a_name_ask_for_one(page: AppTest, app_engine: Engine) -> None:

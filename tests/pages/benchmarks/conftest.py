@@ -18,7 +18,7 @@ from tests.pages.benchmarks.support.page import (
 
 @pytest.fixture
 def measured(app_engine: Engine, tmp_path: Path) -> Engine:
-    """Three models, the second of which was trained from the first."""
+    """Three models. The second was trained from the first."""
     with writing(app_engine) as session:
         first = Encoder(name="base", fingerprint="b" * 64)
         session.add(first)

@@ -103,5 +103,5 @@ def test_hostile_texts_of_items_are_shown_as_they_are(app_engine: Engine, tmp_pa
     test = page(ITEMS, item=HOSTILE)
     found = html(test)
     assert found.count("&lt;img src=x") == 4 and "<img src=x" not in found
-    said = [element.value for kind in ("markdown", "caption") for element in test.get(kind)]
-    assert not any("<img" in str(value) for value in said)
+    lines = [element.value for kind in ("markdown", "caption") for element in test.get(kind)]
+    assert not any("<img" in str(value) for value in lines)

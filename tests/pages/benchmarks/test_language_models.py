@@ -36,7 +36,7 @@ from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 @pytest.fixture
 def chat(app_engine: Engine) -> AppTest:
-    """The page with six items and a chat model of a server of one's own, at a price."""
+    """The page with six items and a chat model on the user's server, with a price."""
     test = uploaded(page(), "semantoneg", content())
     test.multiselect("bench-models").set_value([]).run()
     test.toggle("bench-chat").set_value(True).run()
@@ -47,7 +47,7 @@ def chat(app_engine: Engine) -> AppTest:
 
 
 def asked(result: Result, **more: Any) -> Result:
-    """The result as of a language model."""
+    """The result, as if it were from a language model."""
     how = {"prompt": "paraphrase_choice", "version": 2, "orders": 3, "prompts": 18}
     return replace(result, asked=how | {"first_share": 61.1, "changed_share": 50.0} | more)
 
@@ -130,9 +130,9 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()
-    said = page_text(items)
-    assert "61.1% of the answers are 1 (33% means no position bias)" in said
-    assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in said
+    shown = page_text(items)
+    assert "61.1% of the answers are 1 (33% means no position bias)" in shown
+    assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in shown
 
 
 def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(

@@ -1,4 +1,4 @@
-"""The benchmarks page's charts: what they draw of which numbers."""
+"""The benchmarks page's charts: the data that they draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release shares with benchmarks: on Train before it starts, and on Benchmarks."""
+"""The overlap of a release with benchmarks: on Train before it starts, and on Benchmarks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def released(app_engine: Engine) -> Engine:
 
 
 def opened(page: str) -> AppTest:
-    """A page, when what is made beside it has come."""
+    """A page after its background computation has finished."""
     test = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     test.session_state[SECTION] = OVERLAP if page == "benchmarks" else "Train"
     return finished(test.switch_page(f"pages/{page}.py").run())
@@ -116,9 +116,11 @@ def test_train_says_it_before_it_starts(released: Engine) -> None:
 def test_few_lines_are_enough_for_many_benchmarks() -> None:
     shared = [compared(key=f"{n}" * 16, overlapping=n) for n in range(1, 7)]
     clean = [compared(key=f"{n}" * 16, overlapping=0, exact=0) for n in range(7, 9)]
-    said = overlap_lines.lines([*clean, *shared])
-    assert [line.partition(" ")[0] for line in said] == ["6", "5", "4", "3", "2", "No"]
-    assert said[4].startswith("2 more ") and "No item of 2 benchmark files (SemAntoNeg)" in said[5]
+    found = overlap_lines.lines([*clean, *shared])
+    assert [line.partition(" ")[0] for line in found] == ["6", "5", "4", "3", "2", "No"]
+    assert (
+        found[4].startswith("2 more ") and "No item of 2 benchmark files (SemAntoNeg)" in found[5]
+    )
     assert overlap_lines.lines(clean[:1])[0].startswith("None of 1,234 items")
     broken = compared(problem="It is gone.", overlapping=0, exact=0)
     assert overlap_lines.lines([broken]) == ["SemAntoNeg (a.jsonl) was not compared: It is gone."]

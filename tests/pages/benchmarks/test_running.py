@@ -1,4 +1,4 @@
-"""Choosing models and benchmarks, and running them: no test computes with a model."""
+"""Choosing models and benchmarks, and running them. No test computes with a model."""
 
 from __future__ import annotations
 

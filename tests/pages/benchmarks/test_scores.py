@@ -79,7 +79,7 @@ def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
     test = page(SCORES)
     specs = [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
     assert any("general, quick" in json.dumps(spec) for spec in specs)
-    assert "A dashed line" in "".join(str(said.value) for said in test.caption)
+    assert "A dashed line" in "".join(str(captions.value) for captions in test.caption)
     test.toggle("tasks").set_value(True).run()
     assert "STSBenchmark" in html(test)
 

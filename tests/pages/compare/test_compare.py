@@ -1,4 +1,4 @@
-"""The Compare page in each of its states, from rows and files alone: none needs an encoder."""
+"""The Compare page in each of its states, from rows and files, without an encoder."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def charts(app: AppTest) -> int:
 
 
 def store_cosines(engine: Engine, encoder_id: int, name: str, *, contradicted: float) -> None:
-    """Every contradicted pair of a set gets this cosine, every other pair 0.8."""
+    """Every contradicted pair of a set gets this cosine, and every other pair 0.8."""
     with writing(engine) as session:
         cosines = {
             stored.id: contradicted if stored.probe.label == ROLES[0] else 0.8
@@ -76,7 +76,7 @@ def store_cosines(engine: Engine, encoder_id: int, name: str, *, contradicted: f
 
 
 def store_matrices(engine: Engine, models: list[int], sentences: list[str]) -> None:
-    """A finished run with a matrix under each model: 0.9 and 0.3 between any two sentences."""
+    """A finished run with a matrix for each model: 0.9 and 0.3 between any two sentences."""
     with writing(engine) as session:
         run = request_comparison(
             session, models=[DEFAULT_ENCODER, TRAINED], sentences=sentences, requested_by=None
@@ -260,7 +260,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
     assert "3 pairs of “Weather”" in page_text(compare)
     compare.text_input("compare-rename").set_value("Sixty Groups").run()
     compare.button("compare-renamed").click().run()
-    assert "There already is a probe set 'Sixty Groups'" in page_text(compare)
+    assert "The probe set 'Sixty Groups' already exists" in page_text(compare)
     compare.text_input("compare-rename").set_value("Rain").run()
     compare.button("compare-renamed").click().run()
     assert compare.selectbox("set").value == "Rain"

@@ -1,4 +1,4 @@
-"""The diagnostics page: figures that agree with the database, and what they lead to."""
+"""The diagnostics page: its figures match the database, and its links lead to the variants."""
 
 import re
 import uuid
@@ -38,7 +38,7 @@ def texts(app: AppTest) -> str:
 
 
 def fill(session: Session, *, cosines: bool = True) -> list[Variant]:
-    """Three families, measured; a verbal negation of each is accepted."""
+    """Three measured families. A verbal negation of each is accepted."""
     ada = person(session)
     families = [add_family(session, f"Bridge {n} is safe.") for n in range(3)]
     variants = [variant for family in families for variant in family.values()]
@@ -288,11 +288,11 @@ def test_cues_and_negators_are_told_with_their_entropy(
 ) -> None:
     with writing(with_source) as session:
         fill(session)
-    said = texts(section(open_page("diagnostics"), "Cues & negators"))
-    assert "Hedge: single word: 1 cue, entropy 0.00 bits." in said
-    assert "In use: 1 of 134 cues on the paper's list." in said
-    assert "In use: 1 of 45 cues on the paper's list." in said
-    assert "Absolute negator: 1 negator, entropy 0.00 bits." in said
+    shown = texts(section(open_page("diagnostics"), "Cues & negators"))
+    assert "Hedge: single word: 1 cue, entropy 0.00 bits." in shown
+    assert "In use: 1 of 134 cues on the paper's list." in shown
+    assert "In use: 1 of 45 cues on the paper's list." in shown
+    assert "Absolute negator: 1 negator, entropy 0.00 bits." in shown
 
 
 def test_acceptance_agrees_with_the_database(with_source: Engine, open_page: OpenPage) -> None:

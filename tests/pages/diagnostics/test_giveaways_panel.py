@@ -20,7 +20,7 @@ HOSTILE = "<img src=x> **bold** :smile: $x$"
 
 @pytest.fixture
 def planted(with_source: Engine) -> Engine:
-    """Twenty anchors; "smile" begins each of their lexical negations, and no paraphrase."""
+    """Twenty anchors. "smile" begins each of their lexical negations, and no paraphrase."""
     with writing(with_source) as session:
         for number in range(20):
             anchor = add_anchor(session, f"Bridge {number} is safe.")
@@ -69,13 +69,13 @@ def test_a_run_is_started_followed_and_can_be_cancelled(
 def test_the_newest_result_is_shown_against_chance(planted: Engine, open_page: OpenPage) -> None:
     look(planted)
     app = opened(open_page)
-    said = texts(app)
-    assert "40 variants of 20 anchors. The data has not changed since then." in said
+    shown = texts(app)
+    assert "40 variants of 20 anchors. The data has not changed since then." in shown
     assert (
         "Accuracy on all variants: 100.0%. Always predicting the most frequent class gives 50.0%."
-        in said
+        in shown
     )
-    assert "Lexical negation (100%, chance 50%)" in said
+    assert "Lexical negation (100%, chance 50%)" in shown
     assert "accepted and pending variants, regardless" in "".join(c.value for c in app.caption)
     by_type, by_source, by_provider = (table.value for table in app.dataframe)
     assert by_type["Type"].tolist() == ["Lexical negation", "Affirmation"]
@@ -104,7 +104,9 @@ def test_words_lead_to_their_variants(
     look(planted)
     picked: list[tuple[tuple[int, ...], str]] = []
     monkeypatch.setattr(
-        giveaways_panel, "open_in_review", lambda ids, told: picked.append((ids, told))
+        giveaways_panel,
+        "open_in_review",
+        lambda ids, description: picked.append((ids, description)),
     )
     app = opened(open_page)
     app.button(key="telling-polarity-negative-smile").click().run()
@@ -151,6 +153,8 @@ def test_the_source_chosen_above_is_what_is_looked_at(
     app.run()
     assert f"Run {run.id}" in texts(app) and "40 variants of 20 anchors" in texts(app)
     picked: list[tuple[int, ...]] = []
-    monkeypatch.setattr(giveaways_panel, "open_in_review", lambda ids, told: picked.append(ids))
+    monkeypatch.setattr(
+        giveaways_panel, "open_in_review", lambda ids, description: picked.append(ids)
+    )
     app.button(key="telling-polarity-negative-smile").click().run()
     assert [len(ids) for ids in picked] == [20]

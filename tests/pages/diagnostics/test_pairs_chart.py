@@ -1,4 +1,4 @@
-"""Pairs are counted at their places, of every type, and what is marked holds whole places."""
+"""Pairs are counted at their places, for every type, and a selection contains whole places."""
 
 from typing import Any
 
@@ -38,13 +38,13 @@ def cells(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_every_pair_is_counted_in_one_cell() -> None:
-    drawn = cells(pairs_chart.draw(WORDS, dark=False).to_dict())
-    assert sum(cell["number"] for cell in drawn) == sum(row.number for row in PAIRS)
-    numbers = {(cell["x"], cell["bin"]): cell["number"] for cell in drawn}
+    shown_cells = cells(pairs_chart.draw(WORDS, dark=False).to_dict())
+    assert sum(cell["number"] for cell in shown_cells) == sum(row.number for row in PAIRS)
+    numbers = {(cell["x"], cell["bin"]): cell["number"] for cell in shown_cells}
     column = AXES.distance.bin_of(5)
     together = 8 if AXES.distance.bin_of(6) == column else 7
     assert numbers[column - 0.5, 95] == together
-    assert next(cell["cosine"] for cell in drawn if cell["bin"] == 99) == "0.98 to 1.00"
+    assert next(cell["cosine"] for cell in shown_cells if cell["bin"] == 99) == "0.98 to 1.00"
 
 
 def test_a_cell_that_is_clicked_on_is_its_own_region() -> None:

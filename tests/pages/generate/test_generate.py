@@ -1,4 +1,4 @@
-"""The Generate page in each of its states; what it starts is carried out in the test."""
+"""The Generate page in each of its states. Its runs are executed in the test."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from tests.support.servers.chat_server import texts_for
 
 @pytest.fixture(autouse=True)
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measuring is tested elsewhere and loads an encoder."""
+    """Measuring is tested elsewhere, because it loads an encoder."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
@@ -50,12 +50,12 @@ def page_text(app: AppTest) -> str:
 
 
 def sent(app: AppTest) -> str:
-    """All that the browser is sent."""
+    """Everything that is sent to the browser."""
     return "\n".join(str(getattr(node, "proto", "")) for node in (*app.main, *app.sidebar))
 
 
 def carry_out(engine: Engine, number: int) -> None:
-    """What the run's process would do."""
+    """Do the work of the run's process."""
     try:
         execute(engine, load_settings(), number, {generation.KIND: generation.work})
     except HedgerowError:  # paused or failed: the row says it
@@ -266,7 +266,7 @@ def test_a_run_that_a_server_at_its_limit_paused_is_resumed_on_the_page(
 
 
 def _dumps_with(text: str) -> Callable[..., str]:
-    """``json.dumps``, but for an answer's texts: a model that writes something else."""
+    """Like ``json.dumps``, except for an answer's texts: a model that writes something else."""
     plain = json.dumps
 
     def dumps(value: Any, **how: Any) -> str:

@@ -1,4 +1,4 @@
-"""Judges on the Generate page: a sample, what people have decided of it, figures, and the rule."""
+"""Judges on the Generate page: a sample, people's decisions on it, figures, and the rule."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -33,7 +33,7 @@ def section(open_page: OpenPage) -> AppTest:
 
 @pytest.fixture
 def judged(with_source: Engine) -> Engine:
-    """Ten families; a judge with a hostile name accepts every verbal negation."""
+    """Ten families. A judge with a hostile name accepts every verbal negation."""
     with writing(with_source) as session:
         who = judge(session, HOSTILE)
         for number in range(10):
@@ -43,7 +43,7 @@ def judged(with_source: Engine) -> Engine:
 
 
 def decide(engine: Engine, verdict: Verdict) -> int:
-    """Ada decides on the whole sample; her id."""
+    """Ada decides on the whole sample. Returns her id."""
     with writing(engine) as session:
         ada = person(session)
         uids = list_samples(session)[0].uids

@@ -1,4 +1,4 @@
-"""Second opinions on the Generate page: what is asked, what it takes, and the agreement."""
+"""Second opinions on the Generate page: the request, its estimate, and the agreement."""
 
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest

@@ -24,7 +24,7 @@ def page_text(app: AppTest) -> str:
 
 @pytest.fixture
 def reviewed(with_source: Engine) -> Engine:
-    """Three training anchors; their verbal negations are accepted, one in an edited wording."""
+    """Three training anchors. Their verbal negations are accepted, one with an edited text."""
     texts = (f"The bridge number {number} is safe." for number in range(100))
     training = [text for text in texts if split_of(anchor_uid(text)) == "train"][:3]
     with writing(with_source) as session:

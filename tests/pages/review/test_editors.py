@@ -1,4 +1,4 @@
-"""The editors of the review page: what the checks say of a text, and what is asked about it."""
+"""The editors of the review page: the checks of a text, and the questions about it."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ FLAGGED = "The bridge is unsafe, they say."
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings; a key counts at once."""
+    """Ada is signed in by the settings. A key counts immediately."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
 
@@ -35,7 +35,7 @@ def family(signed_in: None, with_source: Engine) -> Engine:
 
 
 class Page:
-    """The review page, as somebody uses it."""
+    """The review page, opened by a user."""
 
     def __init__(self, **address: str) -> None:
         self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
@@ -67,7 +67,7 @@ class Page:
 
 
 def stored(engine: Engine) -> list[tuple[str, str, str | None]]:
-    """Type, text and cue of what was added to the family."""
+    """Type, text and cue of the variants that were added to the family."""
     with reading(engine) as session:
         query = select(Variant).where(col(Variant.id) > len(TEXTS)).order_by(col(Variant.id))
         return [(v.type_id, v.text, v.cue) for v in session.execute(query).scalars()]

@@ -1,4 +1,5 @@
-"""The keys of the review page without a browser: what it is told, and what a press does."""
+"""The keys of the review page without a browser: the data it receives, and the effect of a
+press."""
 
 import json
 from pathlib import Path
@@ -23,7 +24,7 @@ CARD, NEXT = Shows("1f", 3), Shows("2f", 1)
 
 
 def presses(*keys: str, on: Shows = CARD, first: int = 1) -> list[dict[str, Any]]:
-    """What the browser sends for keys pressed one after the other on a card."""
+    """The data that the browser sends for keys pressed one after the other on a card."""
     return [
         {"number": number, "key": key, **on._asdict()}
         for number, key in enumerate(keys, start=first)
@@ -31,7 +32,7 @@ def presses(*keys: str, on: Shows = CARD, first: int = 1) -> list[dict[str, Any]
 
 
 class TestKeyboard:
-    """Which presses count."""
+    """The presses that count."""
 
     @pytest.fixture
     def done(self) -> list[str]:
@@ -46,7 +47,7 @@ class TestKeyboard:
         return keyboard
 
     def press(self, keyboard: Keyboard, sent: list[dict[str, Any]]) -> int:
-        """Act on what is sent; how many presses were passed over."""
+        """Act on the sent data. Returns the number of ignored presses."""
         keys = list(keyboard.press(sent))
         for key in keys:
             if key is not None:
@@ -86,14 +87,14 @@ class TestKeyboard:
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings; a key counts at once."""
+    """Ada is signed in by the settings. A key counts immediately."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
 
 @pytest.fixture
 def app(signed_in: None, with_source: Engine) -> AppTest:
-    """The review page over three families."""
+    """The review page for three families."""
     with writing(with_source) as session:
         for number in range(3):
             add_family(session, f"The bridge number {number} is safe.")
@@ -108,14 +109,14 @@ def mounted(app: AppTest) -> Any:
 
 
 def page_text(app: AppTest) -> dict[str, Any]:
-    """What the browser is told."""
+    """The data that the browser receives."""
     data = json.loads(mounted(app).json)
     assert isinstance(data, dict)
     return data
 
 
 def press(app: AppTest, *keys: str) -> None:
-    """Send keys on the card that is shown, as the browser does."""
+    """Send keys for the shown card, as the browser does."""
     data = page_text(app)
     on = Shows(data["variant"], data["version"])
     sent = [{"event": "pressed", "value": presses(*keys, on=on, first=data["answered"] + 1)}]

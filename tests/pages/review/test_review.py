@@ -1,4 +1,4 @@
-"""The review page without a browser: what it goes through, and what it says."""
+"""The review page without a browser: its queue, and its messages."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings; a key counts at once."""
+    """Ada is signed in by the settings. A key counts immediately."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
@@ -46,7 +46,7 @@ def ids(signed_in: None, with_source: Engine) -> list[int]:
 
 
 def opened(**address: str) -> AppTest:
-    """The review page by its address."""
+    """The review page, opened by its address."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
     app.switch_page("pages/review.py")
     for key, value in address.items():
@@ -72,8 +72,8 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
     name = "picked"
     picked_variants._kept()[name] = VariantSelection((ids[2], ids[0]), HOSTILE)
     app = opened(selection=name)
-    said = [text.value for text in app.text if "left. Selection" in text.value]
-    assert said == [f"2 of 2 left. Selection: {HOSTILE}"]
+    captions = [text.value for text in app.text if "left. Selection" in text.value]
+    assert captions == [f"2 of 2 left. Selection: {HOSTILE}"]
     assert "The bridge number 2 is safe" in html(app).replace("<del>", "").replace("</del>", "")
     assert HOSTILE not in unsafe_texts(app)
     next(button for button in app.button if button.label == "Leave the selection").click().run()
@@ -174,7 +174,7 @@ def test_the_address_names_a_queue_and_opens_it_with_all_types(
 
 
 @pytest.mark.parametrize(
-    ("queue", "said"),
+    ("queue", "message"),
     [
         ("In conflict", "No variant is in conflict"),
         ("Accepted by a model only", "A person has decided on everything that models accepted"),
@@ -182,10 +182,10 @@ def test_the_address_names_a_queue_and_opens_it_with_all_types(
     ],
 )
 def test_an_empty_queue_says_so_and_leads_to_one_that_is_not(
-    ids: list[int], queue: str, said: str
+    ids: list[int], queue: str, message: str
 ) -> None:
     app = opened(queue=queue)
-    assert any(said in text.value for text in app.markdown)
+    assert any(message in text.value for text in app.markdown)
     next(button for button in app.button if button.label.startswith("Go to: Pending")).click().run()
     assert not app.exception
     assert first_card(app)
@@ -264,7 +264,7 @@ def test_the_bar_marks_the_type_of_a_card_from_a_selection(
 
 
 def offered(app: AppTest) -> list[str]:
-    """The reasons that have a button to be seen."""
+    """The reasons with a visible button."""
     return [b.label for b in app.button if re.match(r"[0-8]-", b.key or "")]
 
 
@@ -348,8 +348,8 @@ def test_a_source_without_a_type_says_which_types_it_has(
         anchor = add_anchor(session, "The door is safe.", source=HOSTILE)
         uid = add_variant(session, anchor, "lexical", "The door is dangerous.").uid
     app = opened(**{"queue": "Pending", "type": "Verbal negation", "queue-source": plain(HOSTILE)})
-    said = f"{HOSTILE} has no variants of this type. Continue with:"
-    assert said in [text.value for text in app.text]
+    message = f"{HOSTILE} has no variants of this type. Continue with:"
+    assert message in [text.value for text in app.text]
     assert [b.label for b in app.button if "go-on" in str(b.key)] == [
         "Lexical negation (1)",
         "This type in all sources (3)",

@@ -29,7 +29,8 @@ def family(with_source: Engine) -> dict[str, str]:
 
 
 def script(blind: bool) -> None:
-    """What the dialog holds: this kind of test draws a dialog only while its button is pressed."""
+    """Draw the content of the dialog. This kind of test draws a dialog only while its button is
+    pressed."""
     import streamlit as st
     from sqlalchemy import select
     from sqlmodel import col
@@ -55,7 +56,7 @@ def script(blind: bool) -> None:
 
 
 def searched(text: str, kind: SearchKind = SearchKind.VARIANTS, *, blind: bool = False) -> AppTest:
-    """The dialog with this searched for."""
+    """The dialog after searching for this."""
     app = AppTest.from_function(script, kwargs={"blind": blind}, default_timeout=TIMEOUT)
     app.run()
     if kind is not SearchKind.VARIANTS:

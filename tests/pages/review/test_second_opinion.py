@@ -1,4 +1,4 @@
-"""The second opinion on the review page: for those who ask, and never before a blind verdict."""
+"""The second opinion on the review page: on request, and never before a blind verdict."""
 
 import re
 from pathlib import Path
@@ -25,13 +25,13 @@ HOSTILE = "**Not** <img src=x onerror=alert(1)> $x$ safe."
 
 @pytest.fixture
 def state(state: ReviewState, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
-    """As ever, on the database that the page asks."""
+    """As usual, in the database that the page reads."""
     monkeypatch.setattr(open_project, "engine", lambda: state.engine)
     return state
 
 
 def give(state: ReviewState, verdict: Verdict, suggestion: str = "") -> int:
-    """An opinion on the first verbal variant, whose id is given back."""
+    """An opinion on the first verbal variant. Returns its id."""
     with writing(state.engine) as session:
         query = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Variant.id))
         variant = session.execute(query).scalars().first()
@@ -104,13 +104,13 @@ def test_a_suggestion_is_an_edit_only_once_it_is_saved(state: ReviewState) -> No
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings."""
+    """Ada is signed in by the settings."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
 
 @pytest.fixture
 def judged(signed_in: None, with_source: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Two families; a model would edit the second one's verbal variant into a hostile text."""
+    """Two families. A model would edit the second one's verbal variant to a hostile text."""
     monkeypatch.setattr("curation.review.browser_window.key_actions.MIN_SHOWN_SECONDS", 0.0)
     with writing(with_source) as session:
         person(session)

@@ -17,7 +17,7 @@ from tests.support.reviewing import colleague, draw, draw_same, status
 
 @pytest.fixture
 def conflict(state: ReviewState) -> int:
-    """A variant that Bert accepted and Cleo rejected, both in front of Ada's queue of conflicts."""
+    """A variant that Bert accepted and Cleo rejected, and both before Ada's queue of conflicts."""
     bert, cleo = colleague(state), colleague(state, "Cleo")
     card = draw(bert)
     late = draw_same(cleo, card)
@@ -101,8 +101,8 @@ def test_a_selection_shows_the_card_in_conflict(state: ReviewState, conflict: in
 
 def test_the_card_says_who_said_what(state: ReviewState, conflict: int) -> None:
     with reading(state.engine) as session:
-        said = messages.disagreement(history(session, conflict), Status.CONFLICT)
-    assert said == (
+        sentence = messages.disagreement(history(session, conflict), Status.CONFLICT)
+    assert sentence == (
         "In conflict: Bert accepted it; Cleo rejected it (wrong scope). Your decision settles it."
     )
     state.accept(draw(state))

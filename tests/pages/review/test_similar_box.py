@@ -27,7 +27,7 @@ def variants(with_source: Engine) -> Engine:
 
 
 def script(blind: bool) -> None:
-    """What the dialog holds for the first variant."""
+    """The content of the dialog for the first variant."""
     import streamlit as st
     from sqlalchemy import select
     from sqlmodel import col

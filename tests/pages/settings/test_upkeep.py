@@ -1,4 +1,4 @@
-"""The settings page: backups that are made there, and checks."""
+"""The settings page: creating backups, and checks."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def texts(app: AppTest) -> str:
 
 
 def carry_out(engine: Engine, number: int) -> str:
-    """What the process of a run does; its kind."""
+    """Do the work of a run's process. Returns the run's kind."""
     execute(engine, load_settings(), number, WORK)
     with reading(engine) as session:
         run = get_run(session, number)

@@ -1,4 +1,4 @@
-"""The Team page's section Agreement: its figures, and what they lead to."""
+"""The Team page's section Agreement: its figures and links."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -31,7 +31,8 @@ def decide(
 
 
 def fill(session: Session) -> None:
-    """Ada and one with a hostile name decide on two types of four anchors; Cleo once, not blind."""
+    """Ada and a person with a hostile name decide on two types of four anchors. Cleo decides once,
+    not blind."""
     ada, other, cleo = (person(session, name) for name in ("Ada", HOSTILE, "Cleo"))
     for number in range(4):
         family = add_family(session, f"Bridge {number} is safe.", subject=f"bridge {number}")

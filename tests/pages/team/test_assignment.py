@@ -1,4 +1,4 @@
-"""Team, Assignment: what is assigned, how far people are, and quotas."""
+"""Team, Assignment: the assignment, people's progress, and quotas."""
 
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
@@ -38,8 +38,8 @@ def test_an_assignment_is_made_and_shown(with_source: Engine, open_page: OpenPag
     with reading(with_source) as session:
         assert current_plan(session) == Plan(2, 1.0)
     assert app.text[0].value == "2 people decide on each variant."
-    said = "7 variants for 2 people each: 1 finished or settled, 11 verdicts to go."
-    assert app.text[1].value.startswith(said)
+    message = "7 variants for 2 people each: 1 finished or settled, 11 verdicts to go."
+    assert app.text[1].value.startswith(message)
     table = app.dataframe[0].value.set_index("Type")
     assert list(table.loc["Verbal negation"]) == [0, 1, 0]
     assert list(table.loc["Hedge: single word"]) == [0, 0, 1]

@@ -1,4 +1,4 @@
-"""The Team page's section Audit: what it lists, its filters and its pages."""
+"""The Team page's section Audit: its list, filters and pages."""
 
 import pytest
 from sqlalchemy import Engine
@@ -16,7 +16,7 @@ HOSTILE = "<img src=x onerror=alert(1)> =1+1"
 
 @pytest.fixture
 def done(with_source: Engine) -> str:
-    """Ada accepted three variants and rejected one, on which Bea left a note; its uid."""
+    """Ada accepted three variants and rejected one, on which Bea left a note. Returns its uid."""
     with writing(with_source) as session:
         ada, bea = person(session, "Ada"), person(session, "Bea")
         family = add_family(session)

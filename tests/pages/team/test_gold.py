@@ -24,14 +24,14 @@ SECRET = "Lena knows why."
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings; a key counts at once."""
+    """Ada is signed in by the settings. A key counts immediately."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
 
 @pytest.fixture
 def project(signed_in: None, with_source: Engine) -> Engine:
-    """Of two families, Lena has made two training items and a gold item."""
+    """Two families in which Lena has created two training items and a gold item."""
     with writing(with_source) as session:
         lena = person(session, "Lena")
         bridge = add_family(session)
@@ -167,7 +167,7 @@ def test_without_decisions_it_says_so(
 
 
 def press(app: AppTest, name: str) -> AppTest:
-    """Click the button of a key."""
+    """Click the button with this key."""
     (button,) = [one for one in app.button if (one.key or "").startswith(f"{name}-")]
     return button.click().run()
 
@@ -183,10 +183,10 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
         first, second = current_round(session, ada).items
         before = session.execute(select(func.count()).select_from(Decision)).scalar()
     press(app, "a")
-    said = texts(app)
-    assert ("Right" if first.verdict is Verdict.ACCEPT else "Not quite") in said
-    assert "&lt;img src=x" in said and "<img" not in unsafe_texts(app)
-    assert "From the guideline: affixal" in said
+    shown = texts(app)
+    assert ("Right" if first.verdict is Verdict.ACCEPT else "Not quite") in shown
+    assert "&lt;img src=x" in shown and "<img" not in unsafe_texts(app)
+    assert "From the guideline: affixal" in shown
     press(app, "n")
     assert "Right" not in texts(app).split("<article")[0]
     press(app, "4")

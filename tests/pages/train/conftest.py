@@ -1,4 +1,4 @@
-"""A project that has what a training needs."""
+"""A project that is ready for training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.databases import Fill
 
 @pytest.fixture
 def project(app_engine: Engine, fill: Fill) -> Engine:
-    """Nine families in the training part, all accepted, and no release yet."""
+    """Nine accepted families in the training part, and no release yet."""
 
     def made(session: Session) -> None:
         for number in range(9):

@@ -1,4 +1,4 @@
-"""The texts that hold the encoder in place, on the Train page."""
+"""The bundled retention texts on the Train page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language models' side of the Train page, from rows alone: nothing is trained by the page."""
+"""Language models on the Train page, from rows. The page itself trains nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def released(app_engine: Engine) -> Engine:
 
 
 def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values: object) -> int:
-    """A finetuning with two looks, whose base the page then offers."""
+    """A finetuning run with two evaluations, whose base model the page then offers."""
     figures = {"right": 0.5, "right:Yes": 0.25, "right:No": 0.75, "eval_loss": 1.5, "epoch": 0.0}
     with writing(engine) as session:
         run = request_language_finetuning(session, base=str(base), **values)
@@ -114,10 +114,10 @@ def test_results_show_figures_curves_and_the_folder(released: Engine, small_llam
     first = store(released, small_llama)
     store(released, small_llama, seed=2)
     test = page(RESULTS)
-    said = page_text(test)
-    assert "Finetuned on 24 question pairs (left out as too long: 2 pairs)" in said
-    assert "of release 1 in 30 steps" in said
-    assert "It answers 87.5% of the validation questions correctly; its base model" in said
+    shown = page_text(test)
+    assert "Finetuned on 24 question pairs (left out as too long: 2 pairs)" in shown
+    assert "of release 1 in 30 steps" in shown
+    assert "It answers 87.5% of the validation questions correctly; its base model" in shown
     figures, every = (frame.value for frame in test.dataframe)
     assert list(figures["After"]) == ["87.5%", "100.0%", "75.0%", "0.5000"]
     assert list(every["Run"]) == [2, first]

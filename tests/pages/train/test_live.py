@@ -1,4 +1,4 @@
-"""Trainings that are under way, or that stopped before their end."""
+"""Training runs that are in progress or ended early."""
 
 from __future__ import annotations
 

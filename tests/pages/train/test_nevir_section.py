@@ -1,4 +1,4 @@
-"""The section NevIR of the Train page, from rows alone: nothing is trained by the page."""
+"""The section NevIR of the Train page, from rows. The page itself trains nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from training.ranking.request import RankingRequest, request_finetuning
 
 
 def store(engine: Engine, *, state: RunState, encoder: bool = True, **values: object) -> int:
-    """A finetuning with figures of two epochs."""
+    """A finetuning run with metrics of two epochs."""
     settings = load_settings()
     kept = keep_pairs(settings.data_folder, "pairs.jsonl", lines(ENTRIES))
     with writing(engine) as session:

@@ -1,4 +1,4 @@
-"""The choice of a preset on the train page, and the recipe that differs from all of them."""
+"""The choice of a preset on the train page, and a recipe that differs from all presets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from training.recipe.yaml_text import parse_recipe
 
 
 def choice(test: AppTest) -> Any:
-    """The widget that shows the preset now."""
+    """The widget that currently shows the preset."""
     widgets = [w for w in test.segmented_control if (w.key or "").startswith(PRESET)]
     return widgets[0]
 

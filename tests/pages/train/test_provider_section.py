@@ -1,4 +1,4 @@
-"""Finetuning at a provider on the Train page: nothing is sent by the page."""
+"""Finetuning at a provider on the Train page. The page itself sends nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEY = "sk-typed-in-by-somebody"
 
 @pytest.fixture
 def released(project: Engine) -> Engine:
-    """A release of 36 question pairs to train on."""
+    """A release with 36 question pairs for training."""
     with writing(project) as session:
         create_release(session)
     return project
@@ -38,7 +38,7 @@ def released(project: Engine) -> Engine:
 
 @pytest.fixture
 def environments(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """What the processes that the page starts would find beside the settings."""
+    """The environments of the processes that the page starts, besides the settings."""
     found: list[dict[str, str]] = []
 
     def start(settings: Settings, run: Run, environment: Mapping[str, str] | None = None) -> None:

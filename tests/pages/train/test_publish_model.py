@@ -1,4 +1,4 @@
-"""Publishing from the page: the card, the token, and the runs that push, without any process."""
+"""Publishing from the page: the card, the token, and push runs, without a process."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ def no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def environments(monkeypatch: pytest.MonkeyPatch) -> Environments:
-    """What each process that the app starts would find beside the settings."""
+    """The environment of each process that the app starts, besides the settings."""
     found: Environments = []
 
     def start_process(
@@ -48,7 +48,7 @@ def environments(monkeypatch: pytest.MonkeyPatch) -> Environments:
 
 @pytest.fixture
 def engine(home: Path) -> Engine:
-    """The row of a finished training, and its model's card."""
+    """The row of a finished training run, and its model's card."""
     engine = open_project.engine()
     with writing(engine) as session:
         run = create_run(session, kind="train", parameters={"release": 1})
@@ -144,7 +144,7 @@ def test_a_wrong_name_is_told_in_a_sentence_and_kept(
 
 
 def ended(engine: Engine, state: RunState, **values: object) -> None:
-    """A push that has ended so."""
+    """A push that has ended in this state."""
     with writing(engine) as session:
         run = create_run(
             session,

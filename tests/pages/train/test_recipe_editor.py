@@ -1,4 +1,4 @@
-"""The recipe on the train page: fields, text and files are one recipe."""
+"""The recipe on the train page: fields, text and files show the same recipe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def box(test: AppTest) -> TextArea:
 
 
 def field(test: AppTest, name: str) -> Any:
-    """The widget that shows a key of the recipe now."""
+    """The widget that currently shows a key of the recipe."""
     widgets = [*test.number_input, *test.selectbox, *test.text_input]
     key = f"train-field-{name}"
     return next(w for w in widgets if re.fullmatch(rf"{key}(-\d+)?", w.key or ""))

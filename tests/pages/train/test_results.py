@@ -1,4 +1,4 @@
-"""What the train page shows of a training that has ended."""
+"""The results of a finished training run on the train page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections Studies and Runs of the train page, from rows alone."""
+"""The sections Studies and Runs of the train page, from rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def page_text(test: AppTest) -> str:
 
 
 def stored(engine: Engine, study: Study, *, state: RunState = RunState.DONE) -> int:
-    """A study whose first trainings are done, and whose last one has failed."""
+    """A study whose first runs are done, and whose last one has failed."""
     with writing(engine) as session:
         run = request_study(
             session, load_settings(), study, data=composition(session), base=BASE, seed=1

@@ -1,4 +1,4 @@
-"""The trade-off among a training's results, from rows alone: nothing is measured by the page."""
+"""The trade-off in a training run's results, from rows. The page itself measures nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def figures(share: float, *, sts: bool = False) -> dict[str, float]:
 
 @pytest.fixture
 def training(app_engine: Engine) -> int:
-    """A finished training with a folder and the two encoders' rows; three families held out."""
+    """A finished training run with a folder and the two encoders' rows. Three families are held
+    out."""
     with writing(app_engine) as session:
         for number in range(6):
             add_plain_family(session, number, split=Split.TRAIN if number < 3 else Split.VALIDATION)
@@ -95,7 +96,7 @@ def store(
 
 @pytest.fixture
 def results(open_page: OpenPage, training: int) -> AppTest:
-    """The page at the training's results; not yet drawn."""
+    """The page at the run's results, not yet drawn."""
     test = open_page("train")
     test.segmented_control("step").set_value("Results")
     return test
@@ -107,7 +108,7 @@ def page_text(test: AppTest) -> str:
 
 
 def rows(test: AppTest) -> list[str]:
-    """The table of the chosen point's figures, a text a row."""
+    """The table of the chosen point's metrics, one text per row."""
     (table,) = (t.value for t in test.table if any("Chosen" in str(c) for c in t.value.columns))
     return [" | ".join(map(str, row)) for row in table.itertuples(index=False)]
 

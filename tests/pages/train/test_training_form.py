@@ -1,4 +1,4 @@
-"""Starting a training from the page: what it needs, and what is refused."""
+"""Starting a training run on the page: what it needs, and what is refused."""
 
 from __future__ import annotations
 
@@ -176,6 +176,6 @@ def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
 
 
 def add_tiny_family(session: Session, *, source: str) -> None:
-    """One accepted variant of an anchor of another source."""
+    """One accepted variant of an anchor from another source."""
     variant = add_variant(session, add_anchor(session, "The door is open.", source=source))
     accept(session, shown(variant, at=now()), reviewer_id=person(session))

@@ -1,6 +1,6 @@
-"""Files and batches of the chat server, as OpenAI's Batch API has them.
+"""Files and batches of the chat server, like in OpenAI's Batch API.
 
-A batch goes on by one step each time it is looked at: validating, in progress, finalizing, ended.
+A batch advances by one step with each status request: validating, in progress, finalizing, ended.
 """
 
 import itertools
@@ -22,13 +22,13 @@ class BatchServer:
     """Files and batches.
 
     Attributes:
-        complete: makes a call.
-        expiring: how many batches expire, and after which share of their calls.
-        refused: how many batches are refused, and for which reason (a code).
-        limit: calls in a batch that is not refused as too large.
-        stuck: batches stay in progress for as long as this is set.
-        hear: told what has just happened, before it is answered: 'sent' (a file), 'made' (a batch),
-            'looked at' and its status, 'fetched' (the first half of a file's lines).
+        complete: answers a call.
+        expiring: the number of batches that expire, and the share of their calls done by then.
+        refused: the number of batches that are refused, and the reason (a code).
+        limit: the maximum number of calls in a batch; larger ones are refused.
+        stuck: while this is set, batches stay in progress.
+        hear: called with each event before its answer: 'sent' (a file), 'made' (a batch), 'looked
+            at' and its status, 'fetched' (the first half of a file's lines).
     """
 
     complete: Complete
@@ -45,7 +45,7 @@ class BatchServer:
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     def handle(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
-        """Answer a request; the path begins behind '/v1'."""
+        """Answer a request. The path starts after '/v1'."""
         parts = path.strip("/").split("/")
         if method == "POST" and parts == ["files"]:
             sent = self._upload(headers["content-type"], body)
@@ -88,7 +88,7 @@ class BatchServer:
         return sent
 
     def keep(self, content: bytes) -> str:
-        """Keep a file that is ready to be fetched; gives its id."""
+        """Keep a file that is ready to be fetched. Returns its id."""
         file_id = f"file-{next(self._numbers)}"
         self.files[file_id] = content
         return file_id
@@ -139,7 +139,7 @@ class BatchServer:
         return 200, batch
 
     def _end(self, batch: dict[str, Any], status: str) -> None:
-        """Make the calls, all or the first ones; the last answer comes first in the file."""
+        """Make all calls, or the first ones. The last answer comes first in the file."""
         asked = self._lines(batch)
         got_to = asked if status == "completed" else asked[: int(len(asked) * self.expire_after)]
         good: list[dict[str, Any]] = []
@@ -157,7 +157,7 @@ class BatchServer:
             error = {"code": "batch_expired", "message": "This request could not be executed."}
             bad += [
                 {"id": "1", "custom_id": line["custom_id"], "response": None, "error": error}
-                for line in asked[len(got_to) :: 2]  # half of them are not even named
+                for line in asked[len(got_to) :: 2]  # half of them are not even listed
             ]
         for name, lines in (("output_file_id", good), ("error_file_id", bad)):
             if lines:

@@ -1,9 +1,9 @@
-"""A server that speaks OpenAI's protocol and answers deterministically, faults included.
+"""A server with OpenAI's protocol and deterministic answers, including faults.
 
     python -m tests.support.servers.chat_server --port 8899 --delay 0.2 --faults 0.33
 
-What it answers depends on the prompt alone; which fault comes first, on the prompt and how often it
-was asked. A prompt fails at most ``FAULTS_IN_A_ROW`` times, so that asking on always succeeds.
+An answer depends only on the prompt. A fault depends on the prompt and the number of the attempt. A
+prompt fails at most ``FAULTS_IN_A_ROW`` times, so retrying always succeeds.
 """
 
 import argparse
@@ -34,7 +34,7 @@ FAULTS = (
 )
 FAULTS_IN_A_ROW = 2
 MEANT = ("refusal", "cue ignored")
-"""A model that does it twice means it; here it does it once."""
+"""If a model does this twice, it is deliberate. Here it happens once."""
 
 HANG_SECONDS = 3.0
 
@@ -48,7 +48,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 def texts_for(prompt: str) -> dict[str, str]:
-    """The variants that the server answers a prompt with, by type id."""
+    """The server's variants for a prompt, by type id."""
     text = prompt.partition("Text: ")[2].partition("\n")[0]
     body = text.rstrip(".")
     found = {}
@@ -60,7 +60,7 @@ def texts_for(prompt: str) -> dict[str, str]:
 
 
 def opinion_on(variant: str) -> dict[str, str]:
-    """What the server says of a variant that it shall judge."""
+    """The server's verdict on a variant."""
     share = _share(variant, "verdict")
     verdict = "accept" if share < 0.5 else "edit" if share < 0.7 else "reject"
     return {
@@ -73,7 +73,8 @@ def opinion_on(variant: str) -> dict[str, str]:
 
 
 def answer_to(prompt: str) -> dict[str, str]:
-    """What the server answers a prompt with: an opinion where one is asked for, else variants."""
+    """The server's answer to a prompt: an opinion if the prompt asks for one, otherwise
+    variants."""
     variant = prompt.partition("\nVariant: ")[2].partition("\n")[0]
     return opinion_on(variant) if variant else texts_for(prompt)
 
@@ -84,21 +85,22 @@ def _share(*parts: object) -> float:
 
 
 class ChatServer:
-    """The application, and what it was asked.
+    """The application, and the prompts that it received.
 
     Attributes:
         delay: seconds before each answer.
-        faults: share of the calls that fail in one of ``FAULTS``.
-        structured: whether it knows structured outputs; if not, it refuses them.
-        retry_after: seconds that it asks to wait where a call comes too soon, or a date.
-        spread: seconds by which delays differ at most, drawn by the prompt.
-        sent_on_to: an address that it redirects every request to.
-        hear: told each prompt that it is asked, before the answer.
-        says: what it answers to a prompt instead of variants and opinions; None: the usual.
-        reports: what it says of the tokens of an answer, from the true counts; None: nothing.
-        always: the fault that each call with a prompt has; '' for none.
-        away: the status with which it refuses whatever it is asked; 0 for none.
-        pours: bytes that it sends before each answer.
+        faults: the share of calls that fail with one of ``FAULTS``.
+        structured: whether it supports structured outputs; if not, it refuses them.
+        retry_after: the requested wait after a call that came too soon, in seconds or as a date.
+        spread: the maximum difference between delays in seconds, which depends on the prompt.
+        sent_on_to: an address to which it redirects every request.
+        hear: called with each prompt before the answer.
+        says: returns another answer to a prompt; None means variants and opinions.
+        reports: converts the true token counts of an answer to the reported ones; None reports
+            nothing.
+        always: the fault of every call with a prompt; '' for none.
+        away: the status with which it refuses every request; 0 for none.
+        pours: the number of bytes to send before each answer.
         drips: seconds between two bytes of an answer; 0 sends it at once.
     """
 
@@ -220,13 +222,13 @@ class ChatServer:
                 self.answered[prompt] += 1
             texts, finish = self._faulty(answer_to(prompt), fault)
             completion = _completion(request, prompt, texts, finish, fault)
-            if not fault and (said := self.says(prompt)) is not None:
-                completion["choices"][0]["message"]["content"] = said
-                completion["usage"]["completion_tokens"] = len(said.split())
+            if not fault and (text := self.says(prompt)) is not None:
+                completion["choices"][0]["message"]["content"] = text
+                completion["usage"]["completion_tokens"] = len(text.split())
             await self._send(send, json.dumps(self._reported(completion)).encode())
 
     async def _send(self, send: Send, body: bytes) -> None:
-        """An answer in pieces, where it is to be long or slow."""
+        """An answer in pieces, if it should be long or slow."""
         head = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
         for start in range(0, self.pours, PIECE):
@@ -244,7 +246,7 @@ class ChatServer:
         if fault == "missing type":
             return dict(list(texts.items())[:-1]), "stop"
         if fault == "cue ignored":
-            # Where no cue was asked for, none can be ignored.
+            # If no cue was requested, none can be ignored.
             return {
                 key: re.sub(r"^.*, they say:", "Again", text) for key, text in texts.items()
             }, "stop"
@@ -321,7 +323,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 
 
 def main() -> None:
-    """Serve until the process is ended."""
+    """Serve until the process is stopped."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--delay", type=float, default=0.0)

@@ -1,6 +1,6 @@
-"""Finetuning jobs of the chat server, as OpenAI's API has them.
+"""Finetuning jobs of the chat server, like in OpenAI's API.
 
-A job goes on by one step each time it is looked at: files validated, queued, running for `STEPS`
+A job advances by one step with each status request: files validated, queued, running for `STEPS`
 training steps, ended.
 """
 
@@ -20,25 +20,25 @@ Answer = tuple[int, dict[str, Any]]
 
 
 def train_loss(step: int) -> float:
-    """What a job reports of a step."""
+    """A job's report on a step."""
     return round(1.0 / step, 4)
 
 
 @dataclass
 class FinetuningServer:
-    """Jobs, and what was asked for.
+    """Jobs, and the requests for them.
 
     Attributes:
-        store: keeps the files.
-        fails: the message with which a job fails once it runs; '' for none.
-        stuck: jobs stay at work for as long as this is set.
-        knows_method: whether the parameter ``method`` is understood; if not, it is refused.
-        without: paths that it does not have, such as 'events'.
-        away: looks at a job that get no answer (status 503).
-        encodes: whether the result file is in base64, as OpenAI's are.
-        hear: told what has just happened, before it is answered: 'made' (a job), 'looked at' and
-            its status, 'cancelled'.
-        made: the parameters of each job that was made.
+        store: stores the files.
+        fails: the message with which a running job fails; '' for none.
+        stuck: while this is set, jobs stay in progress.
+        knows_method: whether the parameter ``method`` is accepted or refused.
+        without: paths that do not exist, such as 'events'.
+        away: the number of status requests that get no answer (status 503).
+        encodes: whether the result file is encoded as base64, like OpenAI's.
+        hear: called with each event before its answer: 'made' (a job), 'looked at' and its status,
+            'cancelled'.
+        made: the parameters of each created job.
     """
 
     store: BatchServer
@@ -55,7 +55,7 @@ class FinetuningServer:
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     def handle(self, method: str, path: str, body: bytes) -> Answer:
-        """Answer a request; the path begins behind '/v1/fine_tuning/jobs'."""
+        """Answer a request. The path starts after '/v1/fine_tuning/jobs'."""
         parts = [part for part in path.split("/") if part]
         if "jobs" in self.without or set(parts) & set(self.without):
             return 404, _error(f"No such path: {path}", "")
@@ -109,7 +109,7 @@ class FinetuningServer:
         return 200, job
 
     def _wrong(self, file_id: str) -> str:
-        """Why a training file is not taken; '' where it is."""
+        """Why a training file is refused; '' if it is accepted."""
         if self.store.uploads.get(file_id, {}).get("purpose") != "fine-tune":
             return f"'{file_id}' is no file to train on."
         lines = [json.loads(line) for line in self.store.files[file_id].splitlines()]

@@ -1,7 +1,7 @@
-"""A model hub of our own: repositories are made, files uploaded and committed, as the Hub does it.
+"""A model hub for tests: it creates repositories and accepts uploads and commits, like the Hub.
 
-Speaks as much of the Hub's protocol as its client needs to push a folder, LFS (not Xet) included,
-and to download a file of a data set.
+It supports the part of the Hub's protocol that its client needs to push a folder, including LFS
+(not Xet), and to download a file of a data set.
 """
 
 import base64
@@ -23,7 +23,7 @@ from tests.support.servers.chat_server import Receive, Send, _body, _json
 
 OWNER, TOKEN, READ_TOKEN = "ada", "hf_secret5b0e77c1", "hf_secretread88"
 LARGE = (".safetensors", ".parquet", ".zip")
-"""Endings of files that go through LFS."""
+"""Extensions of files that are uploaded with LFS."""
 
 _REPO = r"(?P<repo>[^/]+/[^/]+)"
 _ROUTES = (
@@ -38,7 +38,7 @@ _ROUTES = (
 )
 _FILE = rf"/datasets/{_REPO}/resolve/main/(?P<file>.+)"
 _OPEN = ("_store",)
-"""What needs no token: its address is the secret."""
+"""A path that needs no token, because its address is the secret."""
 
 
 @dataclass
@@ -46,8 +46,8 @@ class Repo:
     """A repository.
 
     Attributes:
-        files: content by path, as of the newest commit.
-        commits: their messages, the oldest first.
+        files: the content of the newest commit, by path.
+        commits: the commit messages, oldest first.
     """
 
     private: bool
@@ -60,7 +60,7 @@ class Repo:
 
 
 class Asked(NamedTuple):
-    """A request: what it is for, who asked, and what was sent."""
+    """A request: its purpose, its token, and its body."""
 
     address: str
     kind: str
@@ -74,15 +74,15 @@ class Asked(NamedTuple):
 
 
 class HubServer:
-    """The application, and what it was told.
+    """The application, and the requests that it received.
 
     Attributes:
-        repos: by ``model`` or ``dataset`` and ``owner/name``.
+        repos: the repositories by ``model`` or ``dataset`` and ``owner/name``.
         blobs: LFS contents by SHA-256.
-        requests: method and path of each, the oldest first.
-        fault: a status that every request is answered with; 0 for none.
-        quotes: whether the server sends back the token in what it says of a fault.
-        hear: told the path of each upload, before it is stored.
+        requests: method and path of each request, oldest first.
+        fault: the status of every answer; 0 for normal answers.
+        quotes: whether the message about a fault contains the token.
+        hear: called with the path of each upload, before it is stored.
     """
 
     def __init__(self) -> None:
@@ -101,16 +101,16 @@ class HubServer:
             await self._send_file(send, found["repo"], found["file"], headers)
             return
         status, answer = self._answer(scope["method"], scope["path"], headers, body)
-        said = str(answer.get("error", ""))
-        await _json(send, status, answer, {"x-error-message": said} if said else None)
+        message = str(answer.get("error", ""))
+        await _json(send, status, answer, {"x-error-message": message} if message else None)
 
     def _answer(
         self, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> tuple[int, dict[str, Any]]:
         token = headers.get("authorization", "").removeprefix("Bearer ")
         if self.fault:
-            told = f" for {token}" if self.quotes else ""
-            return self.fault, {"error": f"No luck{told}."}
+            quoted = f" for {token}" if self.quotes else ""
+            return self.fault, {"error": f"No luck{quoted}."}
         for its_method, pattern, name in _ROUTES:
             if its_method == method and (found := re.fullmatch(pattern, path)):
                 if name not in _OPEN and token not in (TOKEN, READ_TOKEN):
@@ -129,7 +129,7 @@ class HubServer:
         return 404, {"error": f"No such path: {path}"}
 
     async def _send_file(self, send: Send, name: str, file: str, headers: dict[str, str]) -> None:
-        """Send a file of a data set; its content goes out on HEAD as well and is dropped there."""
+        """Send a file of a data set. Its content is also sent for HEAD, and dropped there."""
         shown = headers.get("authorization", "").removeprefix("Bearer ")
         repo = self.repos.get(("dataset", name)) if shown in (TOKEN, READ_TOKEN) else None
         if repo is None or file not in repo.files:
@@ -164,7 +164,7 @@ class HubServer:
         return 200, {"id": asked.repo, "private": repo.private, "sha": repo.head, "siblings": []}
 
     def _validate(self, asked: Asked) -> tuple[int, dict[str, Any]]:
-        """Refuses a card whose header is no YAML mapping."""
+        """Refuses a card whose header is not a YAML mapping."""
         try:
             header = yaml.safe_load(asked.json["content"].split("---")[1])
         except (yaml.YAMLError, IndexError):
@@ -222,7 +222,7 @@ class HubServer:
 
 
 def _oid(content: bytes, *, large: bool) -> str:
-    """What the Hub knows a file by: SHA-256 with LFS, otherwise git's hash."""
+    """The Hub's hash of a file: SHA-256 with LFS, otherwise git's hash."""
     if large:
         return hashlib.sha256(content).hexdigest()
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
@@ -230,7 +230,7 @@ def _oid(content: bytes, *, large: bool) -> str:
 
 @contextmanager
 def serving_hub() -> Iterator[tuple[str, HubServer]]:
-    """A hub that is up: its address, and what it is told."""
+    """A running hub: its address and the application."""
     hub = HubServer()
     application: Any = hub
     listener = socket.create_server(("127.0.0.1", 0))
@@ -240,7 +240,7 @@ def serving_hub() -> Iterator[tuple[str, HubServer]]:
     while not server.started:
         time.sleep(0.01)
     yield f"http://127.0.0.1:{listener.getsockname()[1]}", hub
-    # An upload that was given up goes on; where it fails, it closes the next test's connections.
+    # An abandoned upload continues. If it fails, it closes the next test's connections.
     for upload in [one for one in threading.enumerate() if one.name == "upload"]:
         upload.join(timeout=10)
     server.should_exit = server.force_exit = True

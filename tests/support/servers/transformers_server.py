@@ -1,4 +1,4 @@
-"""`transformers serve` with a model in a folder, as its own process."""
+"""`transformers serve` with a model in a folder, as a separate process."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ START_SECONDS = 180
 
 @contextmanager
 def transformers_server(model: Path, *, log: Path) -> Iterator[str]:
-    """The address of a server that answers with this model until the end of the block.
+    """The address of a server with this model, until the end of the block.
 
     Args:
-        log: what it prints.
+        log: the file for its output.
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -42,7 +42,7 @@ def tokenizer(tiny_encoder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_cross(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
-    """A cross-encoder that gives one number."""
+    """A cross-encoder with one output."""
     import torch
     from transformers import BertForSequenceClassification
 
@@ -75,7 +75,7 @@ def tiny_splade(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Pa
 
 @pytest.fixture(scope="session")
 def tiny_colbert(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
-    """A late-interaction model that leaves full stops out of documents."""
+    """A late-interaction model that skips full stops in documents."""
     import torch
     from sentence_transformers import MultiVectorEncoder
     from sentence_transformers.base.modules import Normalize, Transformer

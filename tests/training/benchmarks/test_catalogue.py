@@ -1,4 +1,4 @@
-"""Benchmarks of other packages next to ours, and those that don't work."""
+"""Benchmarks from other packages next to the built-in ones, including broken ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Plug = Callable[..., None]
 
 @pytest.fixture
 def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
-    """Installs benchmarks, 'mine' with this body unless others are named."""
+    """Installs benchmarks: 'mine' with this body, unless others are named."""
 
     def made(body: str = RIGHT, **entries: str) -> None:
         code, named = CODE.replace("BODY", body), entries or {"mine": "Mine"}
@@ -94,7 +94,7 @@ def test_their_names_come_after_ours_and_never_replace_one(plug: Plug) -> None:
     assert benchmark("one") is benchmark("one") and benchmark("nevir").title == "NevIR"
 
 
-def test_one_that_lacks_something_is_told_and_left_out(plug: Plug) -> None:
+def test_one_that_lacks_something_is_reported_and_left_out(plug: Plug) -> None:
     plug(mine="Mine", untitled="Untitled", unfinished="Unfinished")
     found = installed_plug_ins()
     assert list(found.classes) == ["mine"]
@@ -103,23 +103,23 @@ def test_one_that_lacks_something_is_told_and_left_out(plug: Plug) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("return record['q']", "The plug-in 'mine' failed (TypeError"),
         ("return Question('q', ('one',))", "Expected a right candidate and wrong ones on line 1"),
         ("return 5", "The plug-in 'mine' failed (AttributeError"),
     ],
 )
-def test_a_faulty_one_takes_no_file(plug: Plug, tmp_path: Path, body: str, said: str) -> None:
+def test_a_faulty_one_takes_no_file(plug: Plug, tmp_path: Path, body: str, message: str) -> None:
     plug(body)
     content = "\n".join(json.dumps(row) for row in ROWS).encode()
     with pytest.raises(HedgerowError) as refusal:
         keep_data(tmp_path / "data", "mine", {"items.jsonl": content})
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
     assert kept_data(tmp_path / "data") == []
 
 
-def test_files_of_one_that_is_gone_are_passed_over(
+def test_files_of_one_that_is_gone_are_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"sentence": "A.", "paraphrase": "B.", "opposite": "C."}]

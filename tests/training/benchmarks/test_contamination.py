@@ -1,4 +1,4 @@
-"""Releases compared with the benchmarks that a project knows: once, and told in every card."""
+"""Releases compared with the project's benchmarks: once, and reported in every card."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     keep_doors(folder)
     keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
     seen: list[tuple[int, int, str]] = []
-    nevir, own = compare(session, folder, release, report=lambda *told: seen.append(told))
+    nevir, own = compare(session, folder, release, report=lambda *reports: seen.append(reports))
     assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
     assert description(own.facts) == SAID and own.shares
     assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
@@ -82,7 +82,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     }, "exact and overlapping, of four items"
 
 
-def test_what_an_older_hedgerow_kept_is_compared_again_by_field(
+def test_results_of_an_older_version_are_compared_again_by_field(
     session: Session, release: Release, settings: Settings
 ) -> None:
     folder = settings.data_folder
@@ -127,7 +127,7 @@ def test_each_comparison_is_made_once(
     assert len(known(folder)) == 1 and compare(session, folder, release) == first
 
 
-def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
+def test_unreadable_data_is_reported_and_does_not_stop_the_rest(
     session: Session, release: Release, settings: Settings, tmp_path: Path
 ) -> None:
     folder = settings.data_folder
@@ -143,7 +143,7 @@ def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
     assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
 
 
-def test_where_nothing_can_be_kept_it_is_found_all_the_same(
+def test_without_a_writable_folder_the_overlap_is_still_found(
     session: Session, release: Release, settings: Settings
 ) -> None:
     keep_doors(settings.data_folder)
@@ -153,7 +153,7 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
         assert description(found.facts) == SAID
 
 
-def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
+def test_the_bundled_texts_are_compared_once_and_reported_in_one_sentence(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = settings.data_folder
@@ -178,7 +178,7 @@ def test_the_bundled_texts_are_compared_once_and_told_in_one_sentence(
     assert compare_bundled_texts(folder) == found
 
 
-def test_what_shares_words_with_several_benchmarks_is_told_of_each() -> None:
+def test_overlap_with_several_benchmarks_is_reported_for_each() -> None:
     def facts(title: str, overlapping: int, **more: Any) -> dict[str, Any]:
         shown = {"title": title, "data": "a.jsonl", "n": 5, "items": 1200, "exact": 0}
         return shown | {"overlapping": overlapping} | more

@@ -1,4 +1,4 @@
-"""Every line of the guide to the papers is carried out, on small files and tiny models."""
+"""Every line of the guide to the papers is executed with small files and tiny models."""
 
 import re
 import shlex
@@ -40,7 +40,7 @@ def cells() -> Iterator[str]:
 
 
 def page_text(pattern: str) -> list[str]:
-    """The commands, or the pages, of the guide in its order."""
+    """The commands or the pages of the guide, in its order."""
     return [found for cell in cells() for found in re.findall(f"`({pattern}[^`]*)`", cell)]
 
 
@@ -103,7 +103,7 @@ def _complete(family: Family) -> bool:
 
 
 def _triples(family: Family) -> list[dict[str, str]]:
-    """As HedgeTriple has them: every hedge with every negation."""
+    """As in HedgeTriple: every hedge with every negation."""
     hedges = [m.text for m in family if m.role == Role.HEDGE]
     negations = [m.text for m in family if m.type_id in PAPER]
     return [
@@ -167,7 +167,7 @@ def _named(kind: str, number: int, text: str) -> bool:
 
 @pytest.fixture
 def opened_pages(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], AppTest]:
-    """Opens an address of the app, such as ``/benchmarks?step=Items``; no process is started."""
+    """Opens an address of the app, such as ``/benchmarks?step=Items``. No process is started."""
     from pages.components.shared.runs import background
 
     monkeypatch.setattr(background, "start_process", lambda *_, **__: None)

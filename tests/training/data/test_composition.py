@@ -1,4 +1,4 @@
-"""What a recipe leaves of the data, counted in the database as a training would find it."""
+"""The data that a recipe leaves, counted in the database, equals the data that training finds."""
 
 from sqlalchemy import Engine
 from sqlmodel import Session

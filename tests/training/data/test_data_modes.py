@@ -1,4 +1,5 @@
-"""Trainings on hedges alone, as in the paper's Table 2: most anchors have no negative of theirs."""
+"""Training on hedges alone, as in the paper's Table 2: most anchors have no negative of their
+own."""
 
 from pathlib import Path
 
@@ -37,8 +38,8 @@ def test_other_anchors_are_negatives_enough_to_learn_from(
         learning_rate=5e-3,
         retention=0,
     )
-    told = Recorder()
-    trained = finetune(Data(families), recipe=recipe, seed=1, folder=tmp_path, progress=told)
-    losses = [value for _, value in sorted(told.metrics[LOSS].items())]
+    recorder = Recorder()
+    trained = finetune(Data(families), recipe=recipe, seed=1, folder=tmp_path, progress=recorder)
+    losses = [value for _, value in sorted(recorder.metrics[LOSS].items())]
     assert trained.triples == 2 * len(families)
     assert sum(losses[-3:]) < sum(losses[:3])

@@ -1,4 +1,4 @@
-"""What of a release a training sees: roles, data modes, filters, and draws."""
+"""The families of a release for training: roles, data modes, filters, and samples."""
 
 from collections import Counter
 
@@ -34,8 +34,8 @@ ORIGINALS = ("entailment", "contradiction")
 
 @pytest.fixture
 def release(engine: Engine, fill: Fill) -> int:
-    """Two whole families in the training part, the first with originals; others that lack a side;
-    one that is held out."""
+    """Two complete families in the training part, the first with originals; others that lack a
+    side; and one that is held out."""
 
     def made(session: Session) -> int:
         seed_taxonomy(session)
@@ -212,12 +212,10 @@ def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
         for seed in range(40)
         for family in sampled(families, max_triples=25, seed=seed)
     )
-    assert len(taken) > 90  # every family has its chance
+    assert len(taken) > 90  # every family has a chance
 
 
-def test_a_training_without_a_type_that_there_is_not_is_refused_when_it_is_asked_for(
-    engine: Engine, release: int
-) -> None:
+def test_a_training_that_excludes_an_unknown_type_is_refused(engine: Engine, release: int) -> None:
     recipe = Recipe(types={"entailments": 0.5})
     with writing(engine) as session, pytest.raises(HedgerowError, match="found 'entailments'"):
         request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)

@@ -1,4 +1,5 @@
-"""The batches: full, no text twice among triples, the same at every call; families in passages."""
+"""The batches: full, without repeated texts among triples, the same at every call; families in
+passes."""
 
 from collections import Counter
 
@@ -39,7 +40,7 @@ def test_a_step_has_the_same_batch_however_it_is_reached(kind: type[Batches]) ->
 
 
 def test_an_epoch_takes_each_family_once_in_an_order_of_its_own() -> None:
-    batches = FamilyBatches(FAMILIES, size=5, seed=1)  # 2 steps an epoch, 2 families left out
+    batches = FamilyBatches(FAMILIES, size=5, seed=1)  # 2 steps per epoch, 2 families left out
     epochs = [
         [texts(row)[0] for step in steps for row in batches.of(step)] for steps in ((1, 2), (3, 4))
     ]
@@ -49,7 +50,7 @@ def test_an_epoch_takes_each_family_once_in_an_order_of_its_own() -> None:
 
 
 def of_source(source: str, families: list[Family]) -> list[Family]:
-    """The same families with another source, and so with another anchor."""
+    """The same families with another source, and therefore with other anchors."""
     return [
         [
             family[0]._replace(text=f"{source}: {family[0].text}", source=source),
@@ -63,7 +64,7 @@ MIXED = [*of_source("own", FAMILIES), *of_source("list", FAMILIES), *of_source("
 
 
 def taken(batches: Batches, steps: range, source: str) -> list[str]:
-    """The anchors of a source that these steps have, in their order."""
+    """The anchors of a source in these steps, in their order."""
     rows = [row for step in steps for row in batches.of(step)]
     return [row[0].text for row in rows if row[0].source == source]
 
@@ -78,7 +79,7 @@ def test_an_epoch_takes_a_share_of_a_source_and_the_next_one_others_of_it() -> N
         assert taken(batches, steps, "more") == []
     listed = [taken(batches, steps, "list") for steps in epochs]
     assert all(len(some) == 3 for some in listed)
-    assert len({text for some in listed[:4] for text in some}) == 12  # all, before one comes again
+    assert len({text for some in listed[:4] for text in some}) == 12  # all before a repetition
     assert [set(some) for some in listed[4:]] == [set(some) for some in listed[:4]]
 
 
@@ -153,13 +154,13 @@ def test_an_epoch_takes_anchors_of_a_source_with_all_their_triples() -> None:
 
 
 def test_no_batch_of_triples_holds_a_text_twice() -> None:
-    """Else a triple's positive would be another triple's negative (in-batch negatives)."""
+    """Otherwise a triple's positive would be another triple's negative (in-batch negatives)."""
     batches = TripleBatches(TRIPLES, size=6, seed=0)
     for step in range(1, 2 * len(TRIPLES) // 6):
         assert max(Counter(text for row in batches.of(step) for text in texts(row)).values()) == 1
 
 
-def test_an_epoch_of_triples_is_full_even_where_a_few_anchors_have_most_of_them() -> None:
+def test_an_epoch_of_triples_is_full_even_if_a_few_anchors_have_most_of_them() -> None:
     anchor = FAMILIES[0][0]
     many = [
         (anchor, Member(f"positive {n}", Role.HEDGE), Member(f"negative {n}", Role.NEGATION))

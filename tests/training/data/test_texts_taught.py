@@ -35,7 +35,7 @@ DATA = {
     "training/retention/documents.jsonl",
     "training/retention/topics.txt",
 }
-"""Figures of papers, sentences that are measured, and text to forget nothing by."""
+"""Figures of papers, evaluation sentences, and retention text."""
 
 
 def words(texts: Sequence[str]) -> set[str]:
@@ -84,7 +84,7 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
     bundled = {entry.text for entry in bundled_texts()}
     others = {text for batch in made for text in batch["more"]} - bundled
     assert others & anchors
-    assert words([*others]) <= words([*anchors])  # edited copies exchange words of each other
+    assert words([*others]) <= words([*anchors])  # edited copies exchange words with each other
 
 
 def test_training_ships_no_text_that_teaches_negation() -> None:

@@ -1,4 +1,4 @@
-"""The figures of the held-out part, against angles that are known."""
+"""The metrics on the held-out part, for embeddings with known angles."""
 
 import math
 
@@ -43,7 +43,7 @@ def cos(degrees: float) -> float:
 
 
 BASE = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
-"""In a, the verbal negation is nearer than every positive; in b, all is well."""
+"""In family a, the verbal negation is nearer than every positive. In b, everything is right."""
 
 
 def test_rankings_and_cosines_are_those_of_the_angles() -> None:
@@ -61,12 +61,12 @@ def test_rankings_and_cosines_are_those_of_the_angles() -> None:
         math.sqrt(sum((value - mean) ** 2 for value in negations) / 4)
     )
     assert found["drift"] == 0
-    # a: input a: antonym at 20 loses to verbal at 5. Worked out below for all eight.
+    # a: input a: antonym at 20 loses to verbal at 5. All eight are worked out below.
     assert found["questions"] == pytest.approx(answered(0, 20, 5, 30) + answered(90, 100, 110, 120))
 
 
 def answered(anchor: float, both: float, verbal: float, lexical: float) -> float:
-    """The part of the eight questions that these angles answer right."""
+    """The share of the eight questions that these angles answer correctly."""
     sides = ((anchor, both), (verbal, lexical))
     right = [
         abs(first - second) < min(abs(first - wrong) for wrong in others)
@@ -77,13 +77,13 @@ def answered(anchor: float, both: float, verbal: float, lexical: float) -> float
 
 
 def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
-    looks = measured(BASE)
+    metrics = measured(BASE)
     turned = encoder(a=(60, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
-    assert looks.figures(turned)["drift"] == pytest.approx(abs(cos(30) - cos(90)), rel=1e-5)
-    assert looks.figures(BASE) == looks.before
+    assert metrics.figures(turned)["drift"] == pytest.approx(abs(cos(30) - cos(90)), rel=1e-5)
+    assert metrics.figures(BASE) == metrics.before
 
 
-def test_an_sts_file_is_measured_beside() -> None:
+def test_an_sts_file_is_measured_as_well() -> None:
     pairs = [StsPair(5, "a", "a word"), StsPair(3, "a", "b"), StsPair(1, "b", "s")]
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
     base.rows |= {"s": base.rows["a"] * -1}
@@ -93,14 +93,14 @@ def test_an_sts_file_is_measured_beside() -> None:
     assert 0.8 < found["sts"] <= 1
 
 
-def test_every_text_is_encoded_once_a_look() -> None:
+def test_every_text_is_encoded_once_per_evaluation() -> None:
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
-    looks: list[None] = []
-    counted = measured(base, sts=[StsPair(1, "a", "b")], check=lambda: looks.append(None))
+    checks: list[None] = []
+    counted = measured(base, sts=[StsPair(1, "a", "b")], check=lambda: checks.append(None))
     assert len(base.encoded) == len(set(base.encoded)) == 10
     counted.figures(base)
     assert len(base.encoded) == 20
-    assert len(looks) >= 2
+    assert len(checks) >= 2
 
 
 def test_counts_say_what_each_figure_rests_on() -> None:
@@ -114,7 +114,7 @@ def test_counts_say_what_each_figure_rests_on() -> None:
     assert set(measured(BASE).before) == set(counts) | spread
 
 
-def test_what_there_is_nothing_to_measure_on_is_left_out() -> None:
+def test_metrics_without_data_are_left_out() -> None:
     lonely = [family("a")[:2]]  # an anchor and a hedge
     found = HeldOut(BASE, lonely).before  # type: ignore[arg-type]
     assert set(found) == {"cosine:hedge", "cosine:hedge:sd"}
@@ -122,7 +122,7 @@ def test_what_there_is_nothing_to_measure_on_is_left_out() -> None:
     assert set(only.before) == {"sts"} == set(only.counts)
 
 
-def test_of_many_families_some_are_measured_from_all_over(
+def test_a_sample_of_many_families_is_spread_over_all_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(held_out, "MOST_FAMILIES", 4)

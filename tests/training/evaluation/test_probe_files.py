@@ -1,4 +1,4 @@
-"""Probes and sentences as people bring them: files of each kind, and what is pasted."""
+"""Users' probes and sentences: files of each kind, and pasted text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_label_column_may_be_missing(tmp_path):
         ("p.jsonl", '{"anchor":"A.","text":"\\ud800"}', "line 1: .*control character"),
     ],
 )
-def test_wrong_probes_are_told_in_one_sentence(tmp_path: Path, name, content, sentence):
+def test_wrong_probes_give_one_sentence(tmp_path: Path, name, content, sentence):
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     with pytest.raises(HedgerowError, match=sentence) as caught:
@@ -82,7 +82,7 @@ def test_wrong_probes_are_told_in_one_sentence(tmp_path: Path, name, content, se
     assert "\n" not in str(caught.value)
 
 
-def test_an_unreadable_probe_file_is_told_in_one_sentence(tmp_path):
+def test_an_unreadable_probe_file_gives_one_sentence(tmp_path):
     with pytest.raises(HedgerowError, match="No such file"):
         read_probes(tmp_path / "nowhere.csv")
     (tmp_path / "p.csv").write_bytes(b"anchor,text\n\xe4,b\n")
@@ -134,11 +134,11 @@ def test_pasted_lines_are_sentences_pairs_or_groups_by_their_columns() -> None:
         ("A.\nB\x07", "Line 2: .*control character"),
     ],
 )
-def test_wrong_lines_are_told_with_their_number(text: str, sentence: str) -> None:
+def test_wrong_lines_are_reported_with_their_number(text: str, sentence: str) -> None:
     with pytest.raises(HedgerowError, match=sentence) as caught:
         parse_pasted(text)
     assert "\n" not in str(caught.value)
 
 
-def test_a_sentence_may_have_a_bar_where_only_sentences_are_asked_for() -> None:
+def test_a_sentence_may_have_a_bar_if_only_sentences_are_asked_for() -> None:
     assert parse_sentences("either | or\nA.\tB.\n") == ["either | or", "A. B."]

@@ -1,4 +1,4 @@
-"""The sixty bundled groups, checked as a linguist would; groups and scores of any pairs."""
+"""The sixty bundled groups, with a linguist's checks; groups and scores of any pairs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from training.evaluation.similarity import FIGURE_1, ROLES, ProbePair
 
 REFERENCE = Path(probe_groups.__file__).with_name("probe_groups.jsonl")
 MOST_SHARED = 0.4
-"""Share of a group's content words that any one anchor of the corpus may have: two of five."""
+"""Maximum share of a group's content words in any one anchor of the corpus: two of five."""
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_anchors_are_short_and_long() -> None:
 
 
 @pytest.mark.parametrize("group", bundled_groups(), ids=lambda group: group.topic)
-def test_each_form_shows_on_its_surface_what_it_is(group: BundledGroup) -> None:
+def test_each_form_has_the_surface_of_its_type(group: BundledGroup) -> None:
     forms = {group.contradicted: group.negation, group.weakened: kind_of_cue(group)}
     if group.affirmed_by == "negated_antonym":
         forms[group.affirmed] = group.affirmed_by

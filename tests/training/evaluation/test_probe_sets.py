@@ -1,4 +1,4 @@
-"""Named probe sets: made, added to, renamed, deleted; the bundled ones stay as they are."""
+"""Named probe sets: created, extended, renamed, deleted; the bundled ones never change."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_bundled_sets_can_be_opened_before_they_are_stored_and_are_stored_once(
 
 
 @both_databases
-def test_a_bundled_set_of_an_older_version_is_stored_anew_without_its_cosines(
+def test_a_bundled_set_of_an_older_version_is_replaced_without_its_cosines(
     engine: Engine,
 ) -> None:
     with writing(engine) as session:
@@ -89,7 +89,7 @@ def test_a_bundled_set_of_an_older_version_is_stored_anew_without_its_cosines(
         assert session.execute(select(func.count(col(ProbeCosine.probe_id)))).scalar() == 0
 
 
-def test_what_is_there_already_is_not_added_twice(engine: Engine) -> None:
+def test_existing_rows_are_not_added_twice(engine: Engine) -> None:
     make(engine)
     with writing(engine) as session:
         more = Pasted([*PAIRS.probes, ProbePair("It rains.", "It hails.", "")], [])
@@ -132,7 +132,7 @@ def test_a_name_that_cannot_be_is_refused(engine: Engine, name: str) -> None:
         ),
     ],
 )
-def test_too_little_or_too_much_for_a_set_is_told(
+def test_too_little_or_too_much_for_a_set_is_reported(
     engine: Engine, content: Pasted, sentence: str
 ) -> None:
     with pytest.raises(HedgerowError, match=sentence):

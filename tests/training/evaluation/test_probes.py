@@ -1,4 +1,4 @@
-"""The project's own probes: kept in order, refused where they are no pair."""
+"""The project's own probes: kept in order, and refused if they are not a pair."""
 
 import pytest
 from sqlalchemy import Engine
@@ -40,7 +40,7 @@ def test_own_probes_are_kept_in_order_and_removed_with_their_cosines(engine: Eng
         ("It rains.", " It  pours.", "already in your list"),
     ],
 )
-def test_a_probe_that_is_no_pair_is_refused(
+def test_a_probe_that_is_not_a_pair_is_refused(
     engine: Engine, anchor: str, text: str, sentence: str
 ) -> None:
     with writing(engine) as session:

@@ -18,7 +18,8 @@ from training.evaluation.retrieval import (
 from training.retention.bundled_texts import bundled_texts
 
 WORDS = 8
-"""In a row that nothing shares with the set; a few phrases of five to seven words are common."""
+"""Words in a row that nothing shares with the set. A few phrases of five to seven words are
+common."""
 
 
 def item(name: str, near_misses: int = 0) -> RetrievalItem:
@@ -32,11 +33,11 @@ def encoder(**degrees: float) -> Vectors:
 
 def test_the_reciprocal_ranks_of_the_own_passages_are_averaged() -> None:
     model = encoder(**{"a?": 0, "a.": 0, "b?": 80, "b.": 50, "b missed 0": 85, "b missed 1": 40})
-    # b's own passage comes after a near miss.
+    # b's own passage ranks below a near miss.
     assert mean_reciprocal_rank(model, [item("a"), item("b", 2)]) == 0.75  # type: ignore[arg-type]
 
 
-def test_a_passage_counts_less_where_one_of_another_question_is_nearer() -> None:
+def test_a_passage_counts_less_if_one_of_another_question_is_nearer() -> None:
     model = encoder(**{"a?": 0, "a.": 20, "b?": 90, "b.": 10})
     assert mean_reciprocal_rank(model, [item("a"), item("b")]) == 0.5  # type: ignore[arg-type]
 

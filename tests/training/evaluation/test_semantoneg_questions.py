@@ -1,4 +1,4 @@
-"""Questions in SemAntoNeg's manner: four of each family with all four forms."""
+"""SemAntoNeg-style questions: four for each family with all four forms."""
 
 import pytest
 
@@ -42,9 +42,9 @@ def test_a_family_without_one_of_the_forms_gives_no_question(missing: str) -> No
     ("degrees", "share"),
     [
         ((0, 10, 90, 80), 1.0),
-        ((0, 90, 10, 80), 0.0),  # the negation is nearest, as before any training
+        ((0, 90, 10, 80), 0.0),  # the negation is nearest, as before training
         ((0, 10, 18, 90), 0.5),  # 'not cold' and 'not warm' are nearest to each other
-        ((0, 0, 0, 0), 0.0),  # a tie is no answer
+        ((0, 0, 0, 0), 0.0),  # a tie is not an answer
     ],
 )
 def test_the_share_is_that_of_paraphrases_nearer_than_both_others(

@@ -22,7 +22,7 @@ def test_figure_1_before_training_has_the_known_cosines():
     assert probe_similarities(model, FIGURE_1) == pytest.approx([0.872, 0.755, 0.876], abs=0.001)
 
 
-def test_figure_1_shows_published_and_measured_values_apart():
+def test_figure_1_shows_published_and_measured_values_separately():
     rows = figure_1_rows(before=[0.1, 0.2, 0.3], after=[0.4, 0.5, 0.6])
     table = {(row.series, row.label): (row.cosine, row.published) for row in rows}
     assert len(rows) == len(table) == 12
@@ -35,7 +35,7 @@ def test_figure_1_shows_published_and_measured_values_apart():
     assert {row.anchor for row in rows} == {"Global warming is real."}
 
 
-def test_without_a_model_before_there_is_no_such_series():
+def test_without_a_base_model_there_is_no_such_series():
     rows = figure_1_rows(before=None, after=[0.4, 0.5, 0.6])
     assert {row.series for row in rows if not row.published} == {"after"}
 

@@ -1,4 +1,4 @@
-"""Comparisons as runs: what is measured once is never measured again, under any encoder."""
+"""Comparison runs: with each encoder, nothing is measured twice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def settings() -> Settings:
 
 @pytest.fixture
 def model(tiny_encoder: Path, tmp_path: Path) -> Path:
-    """A model folder of the test's own."""
+    """The test's own model folder."""
     return Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
 
 
@@ -111,7 +111,7 @@ def test_the_sixty_groups_under_the_built_in_encoder_rank_no_better_than_chance(
     assert loads == [DEFAULT_ENCODER]
 
 
-def test_sentences_give_a_matrix_that_a_second_look_reads(
+def test_sentences_give_a_matrix_that_is_read_the_second_time(
     engine: Engine, settings: Settings, model: Path, loads: list[str]
 ) -> None:
     assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 3}
@@ -165,7 +165,7 @@ def test_pairs_added_later_are_measured_alone(
     assert found is not None and len(found) == 3
 
 
-def test_a_model_saved_anew_in_its_folder_is_another_one(
+def test_a_model_saved_again_in_its_folder_is_another_one(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
     measure(engine, settings, model, set_name=FIGURE_1_SET)
@@ -198,7 +198,7 @@ def test_a_trained_model_goes_by_its_name_and_by_its_folder(
     assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
 
 
-def test_what_was_measured_stays_when_the_model_is_gone_and_more_is_refused(
+def test_measurements_stay_without_the_model_and_new_ones_are_refused(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
     name = add_trained(engine, settings, model)
@@ -236,7 +236,7 @@ def test_names_that_lead_nowhere_are_refused_before_a_run_is_stored(
                 clean_name(session, name)
 
 
-def test_a_model_that_is_no_encoder_is_not_compared(engine: Engine, tmp_path: Path) -> None:
+def test_a_model_that_is_not_an_encoder_is_not_compared(engine: Engine, tmp_path: Path) -> None:
     folder = checkpoint("T5ForConditionalGeneration", tmp_path / "t5")
     with pytest.raises(HedgerowError, match="found T5Fo"), writing(engine) as session:
         request_comparison(session, models=[str(folder)], sentences=SENTENCES)

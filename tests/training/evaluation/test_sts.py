@@ -1,4 +1,4 @@
-"""STS files as they are published, and the correlation with people's scores."""
+"""STS files in the published format, and the correlation with human scores."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
         (b" " * (LARGEST_FILE + 1), "too large for an STS file"),
     ],
 )
-def test_another_file_is_refused_in_one_sentence(
+def test_another_file_is_refused_with_one_sentence(
     tmp_path: Path, content: str | bytes, sentence: str
 ) -> None:
     with pytest.raises(HedgerowError, match=sentence) as caught:
@@ -66,7 +66,7 @@ def test_another_file_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize("name", ["nowhere.tsv", "."])
-def test_a_file_that_is_none_is_told(tmp_path: Path, name: str) -> None:
+def test_a_file_in_another_format_is_reported(tmp_path: Path, name: str) -> None:
     with pytest.raises(HedgerowError, match="Could not read"):
         read_sts(tmp_path / name)
 

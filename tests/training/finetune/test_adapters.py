@@ -1,4 +1,4 @@
-"""LoRA: few weights are trained, and an encoder like any other is left."""
+"""LoRA: few weights are trained, and the result is an ordinary encoder."""
 
 from __future__ import annotations
 

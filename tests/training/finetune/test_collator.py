@@ -1,4 +1,4 @@
-"""A step's batch: families with their roles, by the number of the step."""
+"""The batch of a step: families with their roles, by the number of the step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_batch_follows_from_its_step_alone() -> None:
     assert len({text for batch in texts for text in batch}) == sum(map(len, texts))
 
 
-def test_a_batch_that_cannot_be_made_is_refused_in_one_sentence() -> None:
+def test_a_batch_that_cannot_be_made_is_refused_with_one_sentence() -> None:
     same = as_triples(FAMILIES[:1])
     course = Course(TripleBatches(same, size=SIZE, seed=1), steps=3)
     with pytest.raises(HedgerowError, match="a batch of 4 triples without a shared text"):

@@ -1,4 +1,4 @@
-"""Finetuning: it learns, repeats itself exactly, stops within a step, and leaves nothing half."""
+"""Finetuning: it learns, is reproducible, stops within a step, and leaves nothing incomplete."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_equal_families_recipe_and_seed_give_equal_weights(
     assert first != weights(Path(recipe.base_encoder))
 
 
-def test_what_is_measured_on_the_way_does_not_change_the_weights(
+def test_evaluations_during_training_do_not_change_the_weights(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = weights(run(tmp_path / "a", recipe))
@@ -116,7 +116,7 @@ def test_another_pooling_is_trained_and_saved(tmp_path: Path, recipe: Recipe) ->
     assert weights(path) != weights(run(tmp_path / "mean", recipe))
 
 
-def test_each_step_is_told_and_asked_several_times(tmp_path: Path, recipe: Recipe) -> None:
+def test_each_step_is_reported_and_checked_several_times(tmp_path: Path, recipe: Recipe) -> None:
     seen = Recorder()
     run(tmp_path / "run", recipe, progress=seen)
     assert seen.updates == [(0, 4), (0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
@@ -125,10 +125,11 @@ def test_each_step_is_told_and_asked_several_times(tmp_path: Path, recipe: Recip
     assert all(value > 0 for value in seen.metrics["characters_per_second"].values())
 
 
-def test_within_a_step_there_are_looks_before_and_after_the_encoder_and_the_gradients(
+def test_a_step_has_checks_before_and_after_the_encoder_and_the_gradients(
     tmp_path: Path, recipe: Recipe
 ) -> None:
-    """At most a fraction of a step passes between two looks: a cancel needn't wait for a step."""
+    """At most a fraction of a step passes between two checks, so a cancel does not wait for a
+    step."""
     looks: list[int] = []
     seen = Recorder(on_update=lambda step: looks.append(seen.checks))
     run(tmp_path / "run", recipe, progress=seen)
@@ -159,7 +160,9 @@ def test_retrieval_is_measured_at_the_ends_of_a_training_and_has_no_curve(
     assert "drift" in seen.metrics and RETRIEVAL not in seen.metrics
 
 
-def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Recipe) -> None:
+def test_an_evaluation_of_the_held_out_part_can_be_cancelled(
+    tmp_path: Path, recipe: Recipe
+) -> None:
     seen = Recorder(cancel_at_check=4)  # before the first step
     with pytest.raises(RunCancelled):
         run(tmp_path / "run", recipe, held_out=HELD_OUT, progress=seen)
@@ -180,7 +183,7 @@ def test_a_look_at_the_held_out_part_can_be_cancelled(tmp_path: Path, recipe: Re
         ),
     ],
 )
-def test_what_cannot_be_trained_is_refused_in_one_sentence(
+def test_a_model_that_cannot_be_trained_is_refused_with_one_sentence(
     tmp_path: Path, recipe: Recipe, families: list[Family], changes: list[str], sentence: str
 ) -> None:
     with pytest.raises(HedgerowError, match=sentence) as caught:
@@ -203,7 +206,7 @@ def test_a_finished_model_is_not_trained_over(tmp_path: Path, recipe: Recipe) ->
     assert weights(path) == before
 
 
-def test_what_a_killed_training_left_is_no_hindrance(tmp_path: Path, recipe: Recipe) -> None:
+def test_the_remains_of_a_killed_training_are_no_obstacle(tmp_path: Path, recipe: Recipe) -> None:
     folder = tmp_path / "run"
     for name in ("model.partial", "checkpoint.partial"):
         (folder / name).mkdir(parents=True)
@@ -231,7 +234,7 @@ def test_a_diverging_training_stops_with_a_sentence(
     assert_nothing_left(tmp_path / "run")
 
 
-def test_a_full_disk_is_told_before_the_training(
+def test_a_full_disk_is_reported_before_the_training(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
@@ -258,7 +261,7 @@ def test_a_disk_that_fills_leaves_nothing_half(
     sentence: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A limit on the size of files stands in for the full disk."""
+    """A limit on the size of files replaces the full disk."""
     monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", checkpoint_every)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
@@ -282,16 +285,16 @@ def test_a_disk_that_fills_leaves_nothing_half(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk with room for the tiny model, but not for a checkpoint."""
+    """A disk with space for the tiny model, but not for a checkpoint."""
     with disk_of("6m", tmp_path / "disk") as folder:
         yield folder
 
 
 @pytest.mark.parametrize("other", [0, 2_500_000])
-def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
+def test_a_disk_too_small_for_a_checkpoint_gives_one_sentence(
     small_disk: Path, recipe: Recipe, other: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PyTorch meets the full disk in the optimizer's state, or safetensors in the weights."""
+    """The disk is full when PyTorch writes the optimizer's state, or safetensors the weights."""
     monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 3)
     folder = small_disk / "run"
 
@@ -305,8 +308,8 @@ def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
     assert_nothing_left(folder)
 
 
-def test_no_memory_is_told_in_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
-    """A real allocation that no machine can make, in the middle of the training."""
+def test_no_memory_gives_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
+    """A real allocation that no machine can make, in the middle of training."""
     import torch
 
     def hoard(step: int) -> None:

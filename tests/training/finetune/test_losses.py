@@ -1,4 +1,4 @@
-"""The losses over families, against the sums of Equation 1 written out."""
+"""The losses over families, compared with the sums of Equation 1 written out."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -77,13 +77,13 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
 
 
 def side(member: Member) -> str:
-    """Which side of a family a text is on; what leaves the claim open is on neither."""
+    """Which side of a family a text is on. A text that leaves the claim open is on neither side."""
     return {Role.NEGATION: "-", Role.UNSUPPORTED: "0"}.get(member.role, "+")
 
 
 @st.composite
 def batches(draw: st.DrawFn) -> Families:
-    """Families, some of which have a text in common."""
+    """Families, some of which share a text."""
     roles = st.lists(st.sampled_from(list(Role)[1:]), max_size=4)
     families = [family(number, *draw(roles)) for number in range(draw(st.integers(1, 4)))]
     for members in families:
@@ -166,8 +166,9 @@ def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() 
     )
 
 
-def test_what_leaves_the_claim_open_comes_between_hedges_and_negations() -> None:
-    """A scale of its own: it is pushed away as no negation is, and drawn near as no hedge is."""
+def test_open_claims_come_between_hedges_and_negations() -> None:
+    """A separate level: unlike a negation, it is not pushed away, and unlike a hedge, not pulled
+    closer."""
     members = family(0, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
     weights = Weights({}, order=1.0, margin=0.05)
     angles = {"right": (0.2, 0.6, 1.2), "too near": (0.6, 0.2, 1.2), "too far": (0.2, 1.2, 0.6)}
@@ -180,7 +181,7 @@ def test_what_leaves_the_claim_open_comes_between_hedges_and_negations() -> None
     assert found["too near"] > 0 and found["too far"] > 0
 
 
-def test_what_leaves_the_claim_open_is_no_positive_and_no_negative_of_its_family() -> None:
+def test_open_claims_are_neither_positives_nor_negatives_of_their_family() -> None:
     members = family(0, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
     vectors = embeddings_of(4).requires_grad_()
     contrastive(vectors, flatten([members]), scale=5.0, weights=SYMMETRIC).backward()  # type: ignore[no-untyped-call]
@@ -200,7 +201,7 @@ def test_order_draws_paraphrases_nearer_and_pushes_hedges_away() -> None:
 
 
 def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
-    """As if their cosines were greater by it."""
+    """As if their cosines were larger by the margin."""
     rows = [family(n, Role.PARAPHRASE, Role.NEGATION) for n in range(2)]
     batch = flatten(rows)
     vectors = embeddings_of(len(batch.texts))
@@ -215,8 +216,8 @@ def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
 
 
 @pytest.mark.parametrize("weights", [EQUATION_1, SYMMETRIC])
-def test_families_with_negations_of_their_own_are_not_pushed_apart(weights: Weights) -> None:
-    """The loss of a batch is the mean of its families', wherever they are to each other."""
+def test_families_with_their_own_negations_are_not_separated(weights: Weights) -> None:
+    """The loss of a batch is the mean over its families, in any order."""
     rows = [family(n, Role.PARAPHRASE, Role.HEDGE, Role.NEGATION) for n in range(3)]
     batch = flatten(rows)
     vectors = embeddings_of(len(batch.texts))
@@ -229,7 +230,7 @@ def test_families_with_negations_of_their_own_are_not_pushed_apart(weights: Weig
 
 
 def test_a_family_without_a_negation_is_compared_with_the_variants_of_others() -> None:
-    """As in the data mode 'hedging'; a family with a contradiction of its own keeps to that."""
+    """As in the data mode 'hedging'. A family with its own contradiction uses that."""
     rows = [family(0, Role.HEDGE), family(1, Role.HEDGE, Role.NEGATION)]
     vectors = embeddings_of(5)
     cosine = (vectors @ vectors.T).tolist()
@@ -248,7 +249,7 @@ LIKE_TRIPLES = Recipe(loss="family", order_weight=0, negation_margin=0)
 def with_gradient(
     families: Sequence[Sequence[Member]], loss: Callable[[torch.Tensor, Batch], torch.Tensor]
 ) -> tuple[float, torch.Tensor]:
-    """A loss, and its gradient by what the encoder gives before that is brought to length 1."""
+    """A loss, and its gradient with respect to the encoder's output before normalisation."""
     batch = flatten(families)
     raw = (1.5 * embeddings_of(len(batch.texts))).requires_grad_()
     value = loss(torch.nn.functional.normalize(raw, dim=1), batch)
@@ -288,7 +289,8 @@ ANCHOR, POSITIVE, NEGATIVE = [Role.ANCHOR], [Role.HEDGE, Role.PARAPHRASE], [Role
 @pytest.mark.parametrize("scale", [5.0, 20.0])
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_one_positive_and_one_negative_each_are_the_librarys_loss(rows: int, scale: float) -> None:
-    """MultipleNegativesRankingLoss, in value and gradient; 'family' is that of each row alone."""
+    """MultipleNegativesRankingLoss, in value and gradient. 'family' compares within each row
+    only."""
     kinds = (Role.HEDGE, Role.PARAPHRASE)
     families = [family(n, kinds[n % 2], Role.NEGATION) for n in range(rows)]
     flat = LIKE_TRIPLES.with_overrides(["loss=triples", f"scale={scale}"])
@@ -307,7 +309,7 @@ def test_pairs_are_compared_with_other_anchors_alone() -> None:
 
 
 def test_flat_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None:
-    """As where only some anchors have an original contradiction (data mode 'hedging')."""
+    """As if only some anchors have an original contradiction (data mode 'hedging')."""
     families = [family(n, Role.HEDGE, *([Role.NEGATION] if n % 3 else [])) for n in range(6)]
     found = ours(LIKE_TRIPLES.with_overrides(["loss=triples", "scale=5"]), families)
     assert_same(found, librarys(families, 5.0, ANCHOR, POSITIVE, NEGATIVE))

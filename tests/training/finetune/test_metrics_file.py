@@ -1,4 +1,4 @@
-"""The figures of a training as a file: appended, and cut where a training goes on."""
+"""The metrics of a training run as a file: appended, and truncated when a run is resumed."""
 
 import json
 import math
@@ -12,9 +12,9 @@ def rows(file: MetricsFile) -> list[tuple[int, str, float | None]]:
     return [(row["step"], row["name"], row["value"]) for row in map(json.loads, lines)]
 
 
-def test_a_training_that_goes_on_drops_what_its_checkpoint_has_not(tmp_path: Path) -> None:
+def test_a_resumed_training_drops_everything_after_its_checkpoint(tmp_path: Path) -> None:
     file = MetricsFile(tmp_path)
-    file.cut(0)  # the first attempt: there is no file yet
+    file.cut(0)  # on the first attempt, there is no file yet
     for step in (0, 10, 20):
         file.add(step, "loss", step / 10)
     with file.path.open("a") as killed:

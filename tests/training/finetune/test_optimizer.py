@@ -1,4 +1,4 @@
-"""What a step's gradients do to the weights."""
+"""The effect of a step's gradients on the weights."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -43,7 +43,7 @@ def words_of(model: "SentenceTransformer") -> "Tensor":
 
 
 def pull(model: "SentenceTransformer", *, strength: float = 1.0) -> None:
-    """Leave gradients in the model that draw the first text to the others."""
+    """Leave gradients in the model that pull the first text towards the others."""
     first, *others = embed(model, TEXTS)
     (-strength * sum(first @ other for other in others)).backward()
 
@@ -53,7 +53,7 @@ def optimizer_of(model: "SentenceTransformer", given: Recipe, *, lazy: bool = Tr
 
 
 def take_step(model: "SentenceTransformer", optimizer: LazyAdamW, *, strength: float = 1.0) -> None:
-    """A step as the trainer takes it."""
+    """A step as in the trainer."""
     pull(model, strength=strength)
     clip(model.parameters())
     optimizer.step()
@@ -91,7 +91,8 @@ def test_otherwise_words_that_no_step_had_decay(
 def test_all_gradients_are_cut_together_whether_sparse_or_not(
     tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A first step of Adam is as long whatever the gradient; what the cut does, a second shows."""
+    """Adam's first step has the same length for every gradient. A second step shows the
+    clipping."""
     import torch
 
     monkeypatch.setattr(module, "WEIGHT_DECAY", 0.0)
@@ -130,7 +131,7 @@ def test_a_gradient_is_never_longer_than_it_may_be(model: "SentenceTransformer")
 
 
 def test_words_move_alike_where_processes_have_added_their_gradients(tiny_encoder: Path) -> None:
-    """Those come as dense ones."""
+    """These come as dense gradients."""
     import torch
 
     after = []
@@ -148,7 +149,7 @@ def test_words_move_alike_where_processes_have_added_their_gradients(tiny_encode
 
 
 @pytest.mark.parametrize("lazy", [True, False])
-def test_what_a_checkpoint_holds_goes_on_alike(tiny_encoder: Path, lazy: bool) -> None:
+def test_a_checkpoint_continues_in_the_same_way(tiny_encoder: Path, lazy: bool) -> None:
     import torch
 
     one, other = (load_encoder(str(tiny_encoder)).eval() for _ in range(2))
@@ -168,12 +169,12 @@ def test_the_rate_of_words_is_that_of_the_other_weights(
     optimizer = optimizer_of(model, recipe())
     schedule = linear_schedule(optimizer, steps=4)
     before, rates = words_of(model).detach().clone(), []
-    for _ in range(8):  # two trainings
+    for _ in range(8):  # two runs
         rates += schedule.get_last_lr()[:1]
         take_step(model, optimizer)
         schedule.step()
         if len(rates) == 1:
-            assert words_of(model).equal(before)  # at the rate 0
+            assert words_of(model).equal(before)  # at a rate of 0
     assert rates == pytest.approx([0, 5e-4, 1e-3, 5e-4] * 2)
     assert not words_of(model).equal(before)
 

@@ -26,7 +26,7 @@ STEPS = 6
 
 
 def library_trainer(encoder: Path, folder: Path, *callbacks: Any, **arguments: Any) -> Any:
-    """sentence-transformers' own trainer on flat triples; it is measured every second step."""
+    """sentence-transformers' own trainer on flat triples, with an evaluation every second step."""
     from datasets import Dataset
     from sentence_transformers import (
         SentenceTransformer,
@@ -123,7 +123,7 @@ def test_a_cancel_stops_a_library_trainer_after_its_step(
     trained: list[int] = []
 
     class Canceller(Progress):
-        """Somebody who cancels the run during its third step."""
+        """Somebody cancels the run during its third step."""
 
         def __init__(self, context: RunContext) -> None:
             self.context = context
@@ -166,7 +166,7 @@ def test_a_library_trainer_that_resumes_drops_the_points_after_its_checkpoint(
 def test_all_that_was_reported_is_stored_before_a_checkpoint(
     tiny_encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A training that goes on from the checkpoint doesn't report the steps before it again."""
+    """A run that continues from the checkpoint does not report the earlier steps again."""
     checkpoint = tmp_path / "checkpoint-4"
 
     class Storing(Recorder):

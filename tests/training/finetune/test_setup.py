@@ -1,4 +1,4 @@
-"""What a training is made of."""
+"""The parts of a training run."""
 
 from pathlib import Path
 
@@ -22,13 +22,15 @@ def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
         [member._replace(text=member.text[:-1] + end) for member in family] for family in FAMILIES
     ]
     seen = Recorder()
-    # The looks are at the finetuned weights, before they are mixed with the base's.
+    # The evaluations use the finetuned weights, before they are mixed with the base's.
     recipe = recipe.with_overrides(["max_seq_length=8", "interpolation=1"])
     trained = finetune(
         Data(FAMILIES, held_out), recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen
     )
-    looks = seen.metrics["cosine:negation"]
-    assert looks[max(looks)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)
+    evaluations = seen.metrics["cosine:negation"]
+    assert evaluations[max(evaluations)] == pytest.approx(
+        trained.after["cosine:negation"], abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("epochs", [1, 3, 10, 11, 40])
@@ -43,7 +45,7 @@ def test_the_held_out_part_is_evaluated_each_epoch_but_ten_times_at_most(epochs:
 def test_the_recipe_decides_the_dropout(
     tiny_encoder: Path, asked: float | None, expected: float
 ) -> None:
-    """The tiny encoder has 0.1, as in its files."""
+    """The tiny encoder's files set 0.1."""
     model = load_encoder(str(tiny_encoder))
     set_dropout(model, Recipe(dropout=asked))
     found = {module.p for module in model.modules() if isinstance(module, Dropout)}

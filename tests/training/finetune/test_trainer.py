@@ -1,4 +1,4 @@
-"""The trainer: learning rate, curves, early stopping; and going on after it was cut off."""
+"""The trainer: learning rate, curves, early stopping, and continuing after an interruption."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def _a_checkpoint_every_two_steps() -> Iterator[None]:
 
 
 def evaluated_every(monkeypatch: pytest.MonkeyPatch, steps: int, *, patience: int = 9) -> None:
-    """Have the held-out part evaluated every so many steps."""
+    """Evaluate the held-out part every this many steps."""
     monkeypatch.setattr(setup, "steps_between_evaluations", lambda *_, **__: steps)
     monkeypatch.setattr(trainer, "PATIENCE", patience)
 
 
 class Cut(Recorder):
-    """Notes as a run's row does; breaks the training off at a look within the step after `step`."""
+    """Records like a run's row, and interrupts training at a check within the step after `step`."""
 
     def __init__(self, step: int, metrics: dict[str, dict[int, float]]) -> None:
         super().__init__(on_update=self.reached)
@@ -117,10 +117,10 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
         ["early_stopping=ranked"],
     ],
 )
-def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
+def test_a_training_that_was_interrupted_ends_like_an_uninterrupted_one(
     tmp_path: Path, recipe: Recipe, changes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dropout is on; the points of the curves do not fall together with the checkpoints."""
+    """Dropout is on, and the points of the curves do not coincide with the checkpoints."""
     monkeypatch.setattr(trainer, "LOGS_PER_RUN", 2)
     monkeypatch.setattr(devices, "uses_bf16", lambda _: "loss=family" in changes)
     if "early_stopping=ranked" in changes:
@@ -155,7 +155,7 @@ def test_a_kept_checkpoint_gives_the_same_model_without_another_step(
 
 
 def test_a_training_leaves_its_optimizer_s_memory_free(tmp_path: Path, recipe: Recipe) -> None:
-    """It takes twice that of the weights, and the encoders that are measured next need it."""
+    """It takes twice the memory of the weights, and the encoders that are measured next need it."""
     import torch
 
     run(tmp_path / "run", recipe)
@@ -163,7 +163,7 @@ def test_a_training_leaves_its_optimizer_s_memory_free(tmp_path: Path, recipe: R
 
 
 def scores(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
-    """Have the looks find these shares of ranked triples."""
+    """Make the evaluations find these shares of ranked triples."""
     left = iter(values)
     monkeypatch.setattr(
         "training.evaluation.held_out.HeldOut.figures", lambda *_: {"ranked": next(left)}
@@ -173,7 +173,8 @@ def scores(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
 def test_early_stopping_keeps_the_best_state(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The third look is not better than the second, and with a patience of two the fourth ends."""
+    """The third evaluation is not better than the second. With a patience of two, the fourth ends
+    the run."""
     evaluated_every(monkeypatch, 2, patience=2)
     recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
     states: dict[int, bytes] = {}
@@ -213,20 +214,21 @@ def test_the_best_state_takes_the_disk_space_of_its_weights_alone(
 
 
 class StopsAfterFour(Recorder):
-    """Ends a training after its fourth step, in the middle of its schedule."""
+    """Ends a run after its fourth step, in the middle of its schedule."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         super().on_step_end(args, state, control)
         control.should_training_stop = state.global_step == 4
 
 
-def test_early_stopping_goes_on_where_it_was_cut_off(
+def test_early_stopping_continues_if_it_was_interrupted(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluated_every(monkeypatch, 1, patience=3)
     recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
     folder = tmp_path / "run"
-    # The look at step 3 finds the best state; the checkpoint after step 2 knows that of step 1.
+    # The evaluation at step 3 finds the best state. The checkpoint after step 2 knows that of step
+    # 1.
     scores(monkeypatch, 0.5, 0.3, 0.6)
     cut_off(folder, recipe, after=3, metrics={})
     assert {path.name for path in folder.glob("best-*")} == {
@@ -239,10 +241,10 @@ def test_early_stopping_goes_on_where_it_was_cut_off(
     assert [child.name for child in folder.iterdir()] == ["model"]
 
 
-def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(
+def test_a_training_that_stopped_early_does_not_continue_when_it_is_resumed(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may be cut off while its model is saved or measured."""
+    """It may be interrupted while its model is saved or measured."""
     evaluated_every(monkeypatch, 2, patience=2)
     recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
     scores(monkeypatch, 0.2, 0.6, 0.5, 0.4, 0.4)
@@ -278,7 +280,8 @@ def test_a_training_whose_folder_was_moved_keeps_its_best_state(
 def test_the_library_calls_the_private_methods_that_ours_replaces(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of transformers 5.23 and sentence-transformers 6.2; and it leaves the model alone."""
+    """The private methods of transformers 5.23 and sentence-transformers 6.2. The model is left
+    alone."""
     called: dict[str, list[Any]] = {}
 
     def noting(name: str) -> None:
@@ -305,7 +308,7 @@ def test_the_library_calls_the_private_methods_that_ours_replaces(
 def test_the_library_leaves_the_choice_of_a_gpu_to_us(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`torchrun` gives each process a GPU of its own. The library makes arguments itself, too."""
+    """`torchrun` gives each process its own GPU. The library creates arguments itself, too."""
     import torch
 
     chosen: list[Any] = []
@@ -318,7 +321,7 @@ def test_the_library_leaves_the_choice_of_a_gpu_to_us(
 
 
 class CutTwice(NamedTuple):
-    """A training that was cut off after its first checkpoint, and again after its second."""
+    """A run that was interrupted after its first checkpoint, and again after its second."""
 
     recipe: Recipe
     once: Path
@@ -327,7 +330,7 @@ class CutTwice(NamedTuple):
 
 @pytest.fixture(scope="module")
 def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTwice:
-    """To be copied, not changed."""
+    """Copy it, do not change it."""
     recipe = recipe.with_overrides(["early_stopping=ranked"])
     folder = tmp_path_factory.mktemp("cut")
     cut = CutTwice(recipe, folder / "once", folder / "twice")
@@ -338,13 +341,13 @@ def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTw
 
 
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
-def test_a_checkpoint_that_is_no_use_is_passed_over(
+def test_an_unusable_checkpoint_is_skipped(
     tmp_path: Path, cut_twice: CutTwice, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     recipe, folder = cut_twice.recipe, tmp_path / "run"
     shutil.copytree(cut_twice.twice, folder)
     spoil(folder, damage)
-    if damage != "best":  # the process died before it removed the one before
+    if damage != "best":  # the process died before it removed the previous one
         shutil.copytree(cut_twice.once, folder, dirs_exist_ok=True)
     left: list[set[str]] = []
     seen = Recorder(

@@ -1,4 +1,4 @@
-"""The mean of several trainings' weights."""
+"""The mean of the weights of several runs."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from training.recipe.schema import Recipe
 
 
 def model_with(value: float) -> torch.nn.Module:
-    model = torch.nn.BatchNorm1d(2)  # it counts batches in a whole number
+    model = torch.nn.BatchNorm1d(2)  # it counts batches as an integer
     with torch.no_grad():
         model.weight.fill_(value)
     return model
@@ -33,7 +33,7 @@ def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
     assert model.num_batches_tracked == 0
 
 
-def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
+def test_it_continues_from_a_checkpoint() -> None:
     model = model_with(1.0)
     first = WeightAverage(model, 2)  # type: ignore[arg-type]
     model.weight.data.fill_(3.0)
@@ -46,7 +46,7 @@ def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
     assert model.weight.tolist() == [4.0, 4.0]
 
 
-def test_one_training_stays_as_it_is() -> None:
+def test_one_training_stays_unchanged() -> None:
     model = model_with(2.0)
     WeightAverage(model, 1).stir(model)  # type: ignore[arg-type]
     assert model.weight.tolist() == [2.0, 2.0]
@@ -68,7 +68,7 @@ def test_the_rate_falls_in_each_training_and_the_saved_weights_are_others(
 
 
 @pytest.mark.parametrize("changes", [["early_stopping=ranked"], ["max_steps=3"]])
-def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
+def test_there_is_one_run_if_a_mean_is_useless(changes: list[str]) -> None:
     recipe = Recipe(soup=3)
     assert (recipe.trainings, recipe.total_steps(80)) == (3, 3 * recipe.steps(80))
     other = recipe.with_overrides(changes)
@@ -78,7 +78,7 @@ def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
 def test_the_mean_of_low_rank_changes_is_that_of_what_they_add(
     tiny_encoder: Path, tmp_path: Path
 ) -> None:
-    """Not the product of the mean factors, and each training begins without a change."""
+    """It is not the product of the mean factors, and each run begins without a change."""
     model = load_encoder(str(tiny_encoder), device="cpu")
     add_adapter(model, rank=2, seed=1)
     soup = WeightAverage(model, 2)

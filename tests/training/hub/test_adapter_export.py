@@ -1,4 +1,4 @@
-"""Adapters of trained models: what they hold, how they are read, what their card says."""
+"""Adapters of trained models: their content, how they are read, and their cards."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def model_of(settings: Settings, run: Run) -> str:
 
 
 def far(one: str | Path, other: str | Path) -> float:
-    """The largest difference of the embeddings under two models."""
+    """The largest difference between the embeddings of two models."""
     rows = [encode_distinct(load_encoder(str(name), device="cpu"), TEXTS) for name in (one, other)]
     return float(np.abs(rows[0] - rows[1]).max())
 
 
-def test_of_a_training_with_lora_the_adapter_is_the_model(
+def test_the_adapter_of_a_lora_training_equals_the_model(
     project: Engine, settings: Settings, recipe: Recipe, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     lora = recipe.model_copy(update={"lora_rank": 3})
@@ -74,7 +74,7 @@ def test_of_a_training_with_lora_the_adapter_is_the_model(
     assert (made.folder / ADAPTER_WEIGHTS).stat().st_size == made.size
 
 
-def test_of_all_weights_a_higher_rank_holds_more_and_what_else_changed_is_left_out(
+def test_a_higher_rank_contains_more_of_the_change_and_only_linear_layers(
     project: Engine, settings: Settings, recipe: Recipe, tmp_path: Path
 ) -> None:
     trained = train(project, settings, ask(project, recipe))
@@ -181,7 +181,7 @@ def test_a_saved_point_of_a_trade_off_has_an_adapter_of_its_own(
     assert "0.5 times the finetuned ones" in (tmp_path / "adapter" / "README.md").read_text("utf-8")
 
 
-def test_a_model_that_is_no_change_of_its_bases_weights_is_refused(
+def test_a_model_that_is_not_a_change_of_its_bases_weights_is_refused(
     project: Engine, settings: Settings, recipe: Recipe, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "adapter"

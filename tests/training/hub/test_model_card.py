@@ -1,4 +1,4 @@
-"""The card of a trained model: whole at every moment, honest, and safe to show."""
+"""The card of a trained model: complete at every moment, honest, and safe to show."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from training.recipe.schema import Recipe
 
 
 def table(card: str) -> dict[str, tuple[str, ...]]:
-    """The rows of all tables by their first cells."""
+    """The rows of all tables, by their first cells."""
     rows = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("| ")]
     return {first: tuple(rest) for first, *rest in rows}
 
 
 def recipe_in(card: str) -> dict[str, Any]:
-    """The recipe of a card, as somebody copies it."""
+    """The recipe in a card, as somebody copies it."""
     found = re.search(r"^(`{3,})yaml\n(.*?)\n\1$", card, re.DOTALL | re.MULTILINE)
     assert found
     values: dict[str, Any] = yaml.safe_load(found[2])
@@ -100,7 +100,7 @@ def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) ->
     assert "datasets" not in data
 
 
-def test_of_a_base_whose_licence_is_not_known_the_card_says_where_to_look(
+def test_the_card_says_where_to_find_an_unknown_licence_of_the_base(
     engine: Engine, tiny_encoder: Path
 ) -> None:
     number = add_model(engine, tiny_encoder, Recipe(base_encoder="ada/own-encoder"))
@@ -150,7 +150,7 @@ def test_the_card_says_who_wrote_and_decided_and_quotes_no_sentence(
     assert "number 0" not in card and "The kettle" not in card
 
 
-def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
+def test_each_figure_has_its_number_and_forgetting_is_reported(
     engine: Engine, tiny_encoder: Path
 ) -> None:
     number = add_model(engine, tiny_encoder, Recipe(early_stopping="questions"))

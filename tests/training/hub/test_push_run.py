@@ -1,4 +1,4 @@
-"""Publishing on a hub of our own: what arrives there, and what is told where it cannot."""
+"""Publishing on a test hub: what arrives there, and the messages about failures."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def model(engine: Engine, tiny_encoder: Path) -> int:
 def pushed(
     engine: Engine, subject: Subject, *, repo: str = REPO, private: bool = True
 ) -> dict[str, object]:
-    """Push, and give the result back."""
+    """Push, and return the result."""
     with writing(engine) as session:
         run = request_push(session, subject, repo=repo, private=private)
     return execute(engine, load_settings(), run.id, {push_run.KIND: push_run.work})
 
 
 def refused(engine: Engine, subject: Subject, *, repo: str = REPO) -> str:
-    """The one sentence of a push that fails; it quotes no token."""
-    with pytest.raises(HedgerowError) as told:
+    """The one sentence of a failed push. It quotes no token."""
+    with pytest.raises(HedgerowError) as refusal:
         pushed(engine, subject, repo=repo)
-    sentence = str(told.value)
+    sentence = str(refusal.value)
     assert "\n" not in sentence and TOKEN not in sentence and READ_TOKEN not in sentence
     return sentence
 
@@ -103,16 +103,14 @@ def test_pushing_the_same_again_makes_no_commit_and_uploads_nothing(
     assert [path for method, path in hub.requests if method == "PUT"] == uploads
 
 
-def test_what_is_in_the_repository_already_stays(
-    engine: Engine, hub: HubServer, model: int
-) -> None:
+def test_existing_files_of_the_repository_stay(engine: Engine, hub: HubServer, model: int) -> None:
     hub.repos[MODEL] = Stored(private=True, files={"other.txt": b"theirs"}, commits=["first"])
     pushed(engine, Subject(run=model))
     assert hub.repos[MODEL].files["other.txt"] == b"theirs"
     assert len(hub.repos[MODEL].commits) == 2
 
 
-def test_what_shall_be_private_does_not_go_into_a_public_repository(
+def test_private_content_does_not_go_into_a_public_repository(
     engine: Engine, hub: HubServer, model: int
 ) -> None:
     hub.repos[MODEL] = Stored(private=False)
@@ -143,7 +141,7 @@ def test_a_release_is_pushed_as_a_data_set(engine: Engine, hub: HubServer, model
         (TOKEN, "bob/encoder", "can't write to 'bob/encoder'"),
     ],
 )
-def test_a_token_that_will_not_do_is_told_in_one_sentence(
+def test_a_token_that_is_unusable_gives_one_sentence(
     engine: Engine,
     hub: HubServer,
     model: int,
@@ -194,7 +192,7 @@ def test_a_model_whose_files_were_exchanged_is_not_published(
     assert hub.requests == []
 
 
-def test_cancelled_within_an_upload_there_is_no_commit(
+def test_a_cancel_during_an_upload_leaves_no_commit(
     engine: Engine, hub: HubServer, model: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)

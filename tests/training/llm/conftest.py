@@ -18,7 +18,8 @@ from tests.training.llm.support.finetunings import HELD_OUT, TRAINED
 
 @pytest.fixture
 def released(engine: Engine, fill: Fill) -> Engine:
-    """A release: 12 anchors to train on, 4 to measure on; of each anchor four question pairs."""
+    """A release: 12 anchors for training, 4 for evaluation, and four question pairs for each
+    anchor."""
 
     def made(session: Session) -> None:
         for number in range(TRAINED):

@@ -1,4 +1,4 @@
-"""Questions in a tokenizer's words, and the likelihood of their answers."""
+"""Questions in tokens, and the likelihood of their answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_share_is_that_of_one_question_at_a_time(small_llama: Path) -> None:
 
     tokenizer = AutoTokenizer.from_pretrained(small_llama)
     model: Any = AutoModelForCausalLM.from_pretrained(small_llama).eval()
-    with torch.no_grad():  # random weights answer all alike
+    with torch.no_grad():  # random weights give equal answers
         model.lm_head.weight.mul_(30)
     choices = Asker(tokenizer, chat=True).choices(PAIRS)
     found = shares_right(model, choices, pad=tokenizer.pad_token_id)
@@ -55,6 +55,6 @@ def test_the_share_is_that_of_one_question_at_a_time(small_llama: Path) -> None:
         right.append((yes < no) == bool(choice.right))
     assert found["right"] == pytest.approx(sum(right) / len(right))
     assert found["right"] == pytest.approx((found["right:Yes"] + found["right:No"]) / 2)
-    looked: list[int] = []
-    shares_right(model, choices[:1], pad=0, check=lambda: looked.append(1))
-    assert looked == [1]
+    checks: list[int] = []
+    shares_right(model, choices[:1], pad=0, check=lambda: checks.append(1))
+    assert checks == [1]

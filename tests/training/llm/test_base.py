@@ -1,4 +1,4 @@
-"""Which models a finetuning can start from."""
+"""Models that a finetuning run can start from."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_encoders_adapters_and_pickles_are_refused(
         clean_base(str(pickled))
 
 
-def test_what_is_nowhere_is_told(tmp_path: Path) -> None:
+def test_missing_models_are_reported(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="Expected the folder or name .* found nothing"):
         clean_base("  ")
     with pytest.raises(HedgerowError, match="There is no model folder"):
@@ -72,7 +72,7 @@ def test_what_is_nowhere_is_told(tmp_path: Path) -> None:
         check_base("nobody/llama", chat_template=True)
 
 
-def test_a_model_that_lacks_weights_is_told(small_llama: Path, tmp_path: Path) -> None:
+def test_a_model_that_lacks_weights_is_reported(small_llama: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     folder = tmp_path / "model"

@@ -1,4 +1,4 @@
-"""A small language model learns the question pairs of a release; it can be stopped and resumed."""
+"""A small language model learns a release's question pairs. It can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_model_without_a_template_is_asked_the_bare_question(
 
 
 def failure(engine: Engine, settings: Settings, base: Path, **values: object) -> str:
-    """Why a finetuning fails; nothing of it is left but its log."""
+    """The reason why a finetuning run fails. Only its log is left."""
     run = ask(engine, base, values)
     with pytest.raises(RunEnded):
         carry_out(engine, settings, run)
@@ -169,11 +169,11 @@ def test_a_training_that_diverges_says_so(
         return real(self, *given, **more) * (float("inf") if self.state.global_step > 1 else 1.0)
 
     monkeypatch.setattr(trainer.QuestionTrainer, "compute_loss", broken)
-    said = failure(released, settings, small_llama, learning_rate=0.5)
-    assert "Training diverged before step 3 " in said and "now 0.5" in said
+    message = failure(released, settings, small_llama, learning_rate=0.5)
+    assert "Training diverged before step 3 " in message and "now 0.5" in message
 
 
-def test_what_goes_wrong_is_told_in_a_sentence(
+def test_failures_give_one_sentence(
     released: Engine, settings: Settings, small_llama: Path
 ) -> None:
     assert "All 48 question pairs have more than 9 tokens" in failure(
@@ -184,7 +184,7 @@ def test_what_goes_wrong_is_told_in_a_sentence(
     )
 
 
-def test_a_template_that_fails_is_told_in_a_sentence(
+def test_a_template_that_fails_gives_one_sentence(
     released: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     base = save_small_llama(
@@ -195,7 +195,7 @@ def test_a_template_that_fails_is_told_in_a_sentence(
     )
 
 
-def test_a_model_that_has_gone_or_lost_its_weights_is_told(
+def test_a_model_that_has_gone_or_lost_its_weights_is_reported(
     released: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     base = save_small_llama(tmp_path / "llama")

@@ -1,4 +1,5 @@
-"""The recipe of a language model's finetuning: the paper's values, and one sentence for others."""
+"""The recipe for finetuning a language model: the paper's values, and one sentence for wrong
+values."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def test_a_recipe_comes_through_yaml_and_assignments(tmp_path: Path) -> None:
         ({"version": 9}, "has version 9, expected 1"),
     ],
 )
-def test_a_wrong_value_is_told_in_one_sentence(values: dict[str, Any], sentence: str) -> None:
+def test_a_wrong_value_gives_one_sentence(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(HedgerowError) as raised:
         LanguageRecipe(**values)
     assert sentence in str(raised.value)
@@ -51,4 +52,4 @@ def test_a_wrong_value_is_told_in_one_sentence(values: dict[str, Any], sentence:
 def test_steps_count_whole_batches_and_accumulated_ones() -> None:
     recipe = LanguageRecipe(epochs=1.5, batch_size=8, gradient_accumulation=2, max_pairs=100)
     assert recipe.sampled(1_000) == 100 and recipe.sampled(60) == 60
-    assert recipe.steps(100) == 11  # 13 batches, 7 steps an epoch
+    assert recipe.steps(100) == 11  # 13 batches, 7 steps per epoch

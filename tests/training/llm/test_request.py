@@ -1,4 +1,4 @@
-"""What a finetuning is asked for: checked at once, and what it would be."""
+"""Requests for finetuning runs: immediate checks, and the forecast."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_a_release_whose_train_split_has_no_question_is_refused(
         ask(engine, small_llama)
 
 
-def test_what_cannot_be_is_refused_and_nothing_stored(released: Engine, small_llama: Path) -> None:
+def test_impossible_values_are_refused_and_nothing_is_stored(
+    released: Engine, small_llama: Path
+) -> None:
     with pytest.raises(HedgerowError, match="Expected a seed from 0"):
         ask(released, small_llama, seed=-1)
     with pytest.raises(HedgerowError, match="There is no release 7"):
@@ -72,7 +74,7 @@ def test_what_cannot_be_is_refused_and_nothing_stored(released: Engine, small_ll
     assert ask(released, small_llama, seed=2).id == 2
 
 
-def test_pairs_are_drawn_by_the_seed_and_measured_alike_in_every_arm(released: Engine) -> None:
+def test_pairs_are_sampled_by_the_seed_and_measured_alike_in_every_arm(released: Engine) -> None:
     with reading(released) as session:
         few = LanguageRecipe(max_pairs=10)
         first, again, other = (questions_of(session, 1, few, seed) for seed in (1, 1, 2))

@@ -1,4 +1,4 @@
-"""The arms as a study: trained in turn by one run, measured alike, compared."""
+"""The arms as a study: one run trains them in turn, evaluates them equally, and compares them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from training.studies.members import study_of, trials
 
 @pytest.fixture
 def of_both_kinds(engine: Engine, fill: Fill) -> Engine:
-    """A release whose anchors came with an original entailment and contradiction."""
+    """A release whose anchors have an original entailment and contradiction."""
 
     def made(session: Session) -> None:
         seed_taxonomy(session)
@@ -61,7 +61,7 @@ def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
 ) -> None:
     engine = of_both_kinds
     run = ask(engine, small_llama)
-    with pytest.raises(HedgerowError, match=f"Run {run.id} is already such a study"):
+    with pytest.raises(HedgerowError, match=f"Run {run.id} is another study of this kind"):
         ask(engine, small_llama)
     execute(engine, settings, run.id, {KIND: work})
     with reading(engine) as session:
@@ -80,10 +80,10 @@ def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
     assert len(delete_run(engine, settings, run.id)) == 4
 
 
-def test_an_arm_without_questions_is_left_out_and_said_so(
+def test_an_arm_without_questions_is_left_out_and_reported(
     released: Engine, small_llama: Path
 ) -> None:
-    """Nobody accepted an entailment, a paraphrase or a contradiction: one arm is left."""
+    """Nobody accepted an entailment, a paraphrase or a contradiction, so one arm is left."""
     with pytest.raises(
         HedgerowError, match="There is not enough data to compare arms. Expected anchors"
     ):

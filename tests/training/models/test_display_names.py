@@ -1,4 +1,4 @@
-"""Models have short names that stay unique."""
+"""Models have unique short names."""
 
 from __future__ import annotations
 

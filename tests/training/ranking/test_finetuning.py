@@ -1,4 +1,5 @@
-"""Finetunings as runs: each architecture learns, is followed, can be stopped, and is a model."""
+"""Finetuning runs: each architecture learns, reports progress, can be stopped, and becomes a
+model."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ from training.runs.removal import delete_run
 Tiny = Callable[[str], Path]
 
 EASY = {"epochs": 12, "batch_size": 8, "learning_rate": 5e-3}
-"""With which a tiny model learns the easy pairs."""
+"""Settings with which a tiny model learns the easy pairs."""
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def _held_out(run: Run, pairs: Any) -> set[str]:
     return {pair.key for pair in divided(pairs, name="").held_out}
 
 
-def test_what_a_model_was_taught_is_recorded_and_on_its_card(
+def test_the_training_data_of_a_model_is_recorded_and_on_its_card(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     run = carry_out(
@@ -107,8 +108,8 @@ def test_what_a_model_was_taught_is_recorded_and_on_its_card(
     assert (data["trained_on"], data["passages"], data["held_out"]) == (5, 5, 4)
     assert run.inputs == {"data": expected.hash}
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
-    for said in (expected.hash, "pairs.jsonl", "| training pairs | 5 |", "Multiple", "a local"):
-        assert said in card
+    for text in (expected.hash, "pairs.jsonl", "| training pairs | 5 |", "Multiple", "a local"):
+        assert text in card
     assert str(settings.data_folder) not in card and str(tiny_encoder) not in card
     assert not any(one["doc1"] in card for one in ENTRIES)
 
@@ -172,7 +173,7 @@ def test_equal_requests_make_equal_models(
 
 
 @pytest.mark.slow
-def test_a_run_that_was_cut_off_goes_on_after_its_last_epoch(
+def test_a_run_that_was_interrupted_continues_after_its_last_epoch(
     engine: Engine, settings: Settings, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = {"base": str(tiny_encoder), "epochs": 4}
@@ -247,7 +248,7 @@ def test_a_training_that_diverges_says_so(
         ({"data": "ranking_pairs/nevir/none.jsonl"}, "in the data folder, found none"),
     ],
 )
-def test_what_cannot_be_trained_is_refused_and_nothing_stored(
+def test_an_impossible_training_is_refused_and_nothing_is_stored(
     engine: Engine,
     settings: Settings,
     tiny_cross: Path,

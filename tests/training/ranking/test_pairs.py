@@ -1,4 +1,4 @@
-"""NevIR's pairs as training data: kept by content, divided by passage, apart from tests."""
+"""NevIR's pairs as training data: stored by content, split by passage, separate from tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def documents(pairs: list[DocumentPair]) -> set[str]:
     return {document for pair in pairs for document in pair.documents}
 
 
-def test_the_same_content_is_kept_once_and_is_no_data_of_a_test(tmp_path: Path) -> None:
+def test_the_same_content_is_stored_once_and_is_not_test_data(tmp_path: Path) -> None:
     content = lines(ENTRIES)
     first = keep_pairs(tmp_path, "train.jsonl", content)
     assert keep_pairs(tmp_path, "train.jsonl", content) == first
@@ -111,7 +111,7 @@ def test_a_pair_can_join_two_passages() -> None:
 
 @st.composite
 def tangles(draw: st.DrawFn) -> list[DocumentPair]:
-    """Pairs of which some share documents or the number of a passage."""
+    """Pairs, some of which share documents or the number of a passage."""
     numbers = st.integers(0, 30)
     rows = draw(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=40))
     return [pair(f"{key}-2", f"text {a}", f"text {b}") for key, a, b in rows]
@@ -140,8 +140,8 @@ def test_a_fifth_is_held_out() -> None:
 
 def test_a_file_to_measure_on_shares_no_passage_with_the_other() -> None:
     train = file([pair("1-2", "A a.", "B"), pair("2-2", "C", "D")])
-    apart = file([pair("1-2", "E", "F")], "dev.jsonl")
-    assert parts_of(train, apart) == (list(train.pairs), list(apart.pairs))
+    separate = file([pair("1-2", "E", "F")], "dev.jsonl")
+    assert parts_of(train, separate) == (list(train.pairs), list(separate.pairs))
     shares = file([pair("9-2", "F", "a A"), pair("9-3", "F", "A, A")], "dev.jsonl")
     assert parts_of(train, shares._replace(pairs=(pair("9-2", "F", "A!"),)))
     with pytest.raises(HedgerowError, match="'train.jsonl' shares 1 passage with 'dev.jsonl'"):
@@ -164,7 +164,7 @@ def test_passages_of_a_kept_test_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_what_no_test_has_is_kept_as_a_file_of_its_own(tmp_path: Path) -> None:
+def test_pairs_outside_the_tests_are_stored_as_a_separate_file(tmp_path: Path) -> None:
     whole = keep_pairs(tmp_path, "pairs.jsonl", lines(ENTRIES))
     assert keep_untested(tmp_path, whole.file).file == whole.file, "nothing has to be left out"
     keep_data(tmp_path, NevIR.id, {"one.jsonl": lines(ENTRIES[:1])})

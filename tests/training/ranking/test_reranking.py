@@ -1,4 +1,4 @@
-"""Retrieval for every architecture, and the figures of an epoch."""
+"""Retrieval for every architecture, and the metrics of an epoch."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_passage_ranks_below_all_that_score_the_same() -> None:
     assert reciprocal_rank(scores) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
 
 
-def test_chance_is_what_is_said() -> None:
+def test_a_random_model_scores_the_stated_chance() -> None:
     scores = Random(7).answer(with_candidates(retrieval_items()), asks="relevance")
     assert reciprocal_rank(scores) == pytest.approx(0.29, abs=0.04)
     assert "0.29" in WHAT_IT_IS

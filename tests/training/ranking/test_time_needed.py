@@ -1,4 +1,4 @@
-"""About how long a finetuning on NevIR's pairs takes."""
+"""The estimated time of a finetuning run on NevIR's pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_cross_encoder_and_further_epochs_read_more(engine: Engine, settings: 
     encoder = [characters_read(parts, one, "bi-encoder") for one in (few, many)]
     cross = [characters_read(parts, one, "cross-encoder") for one in (few, many)]
     assert cross[0] > 2 * encoder[0], "it reads each question with ten passages"
-    assert encoder[0] < encoder[1] < 2 * encoder[0], "what is measured first is so once"
+    assert encoder[0] < encoder[1] < 2 * encoder[0], "the first evaluation happens once"
     queries = sum(len(text) + 9 for pair in parts.train for text in pair.queries)
     documents = sum(len(text) + 9 for pair in parts.train for text in pair.documents)
     one_measuring = 2 * encoder[0] - encoder[1]

@@ -1,4 +1,4 @@
-"""What the library's trainers are given."""
+"""The arguments for the library's trainers."""
 
 from __future__ import annotations
 

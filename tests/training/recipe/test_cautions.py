@@ -1,4 +1,4 @@
-"""What is said before a training that may surprise."""
+"""The warnings before an unusual training run."""
 
 from training.recipe.cautions import cautions
 from training.recipe.presets import PAPER, PRESETS
@@ -7,5 +7,5 @@ from training.recipe.schema import Recipe
 
 def test_another_pooling_than_the_base_encoders_is_pointed_out() -> None:
     assert cautions(Recipe()) == []
-    (said,) = cautions(PRESETS[PAPER].recipe)
-    assert said.startswith("Pooling is 'cls'") and "as_base" in said
+    (caution,) = cautions(PRESETS[PAPER].recipe)
+    assert caution.startswith("Pooling is 'cls'") and "as_base" in caution

@@ -1,4 +1,4 @@
-"""Trainings by earlier versions of Hedgerow: their runs still open, whatever their recipes say."""
+"""Training runs by earlier versions of Hedgerow can be opened, whatever their recipes contain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.parametrize("version", list(OLD_RECIPES))
 
 @pytest.fixture
 def trainings(engine: Engine, tiny_encoder: Path, version: int) -> tuple[int, int]:
-    """A finished training by this older version, and one by today's."""
+    """A finished run by this older version, and one by today's."""
     old = add_model(engine, tiny_encoder)
     with writing(engine) as session:
         run = get_run(session, old)
@@ -63,7 +63,7 @@ def test_an_older_training_is_listed_shown_compared_and_deleted(
     assert not folder.exists()
 
 
-def test_what_needs_an_older_recipe_says_in_one_sentence_that_it_cannot(
+def test_actions_on_an_older_recipe_are_refused_with_one_sentence(
     engine: Engine, settings: Settings, trainings: tuple[int, int], version: int
 ) -> None:
     old, _ = trainings
@@ -81,7 +81,7 @@ def test_what_needs_an_older_recipe_says_in_one_sentence_that_it_cannot(
         request_save(session, settings, training=old, share=0.5)
     with writing(engine) as session:
         run = get_run(session, old)
-        run.state = RunState.QUEUED  # it was asked for, and Hedgerow was upgraded meanwhile
+        run.state = RunState.QUEUED  # it was requested, and Hedgerow was upgraded meanwhile
     with pytest.raises(RunEnded, match=sentence):
         execute(engine, settings, old, {KIND: work})
     with reading(engine) as session:

@@ -1,4 +1,4 @@
-"""Before a training: what it will work on, and what the guide says of its recipe."""
+"""The plan of a training run, and the guide's description of recipes."""
 
 import re
 
@@ -29,7 +29,7 @@ def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
         after = plan(session)
     amount = before.amounts["A corpus"]
     assert amount[:3] == (18, 9, 36)
-    assert amount.letters == pytest.approx(58 / 3)  # of three variants a door
+    assert amount.letters == pytest.approx(58 / 3)  # from three variants per door
     assert before == (None, 30, {"A corpus": amount}, Selection(max_distance=60))
     assert after == (1, 30, {"A corpus": amount}, Selection(max_distance=60))
 
@@ -82,13 +82,13 @@ def test_an_epoch_has_a_source_s_share_of_its_families() -> None:
 def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
     guide = ROOT / "docs" / "training.md"
     table = guide.read_text(encoding="utf-8").partition("| key | default |")[2].partition("\n\n")[0]
-    told: dict[str, str] = {}
+    described: dict[str, str] = {}
     for line in table.splitlines():
         if line.startswith("| `"):
             keys, defaults = line.split(" | ")[:2]
-            told |= zip(
+            described |= zip(
                 re.findall(r"\w+", keys), defaults.replace("`", "").split(", "), strict=True
             )
-    assert set(told) == set(Recipe.model_fields) - {"version"}
-    words = [f"{key}={value}" for key, value in told.items()]
+    assert set(described) == set(Recipe.model_fields) - {"version"}
+    words = [f"{key}={value}" for key, value in described.items()]
     assert Recipe(max_steps=1, scale=1).with_overrides(words) == Recipe()

@@ -1,4 +1,4 @@
-"""Presets: which one fits a release, and which one a recipe is."""
+"""Presets: which one fits a release, and which one equals a recipe."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_tiny_release_has_batches_that_an_epoch_can_fill(anchors: int, batch: 
         assert preset_of(found, tiny) == preset
 
 
-def test_a_recipe_that_differs_from_every_preset_is_none() -> None:
+def test_a_recipe_that_differs_from_every_preset_has_no_preset() -> None:
     whole = plan_with(Starter=STARTER)
     assert preset_of(PRESETS[QUICK].recipe, whole) == PRESETS[QUICK]
     assert preset_of(Recipe(epochs=5), whole) is None
@@ -87,7 +87,7 @@ def test_a_recipe_that_differs_from_every_preset_is_none() -> None:
     assert preset_of(smaller, whole) is None
 
 
-def test_a_name_that_is_no_preset_is_refused_in_one_sentence() -> None:
+def test_a_name_that_is_not_a_preset_is_refused_with_one_sentence() -> None:
     assert named(THOROUGH) == PRESETS[THOROUGH]
     with pytest.raises(
         HedgerowError, match=r"a preset \(quick, standard, thorough, paper\), found 'fast'"
@@ -112,6 +112,6 @@ def test_between_two_presets_a_recipe_is_compared_with_standard() -> None:
     assert changes(between, PRESETS[STANDARD]) == {"max_steps": 260}
 
 
-def test_a_key_of_an_older_version_is_told() -> None:
+def test_a_key_of_an_older_version_is_reported() -> None:
     old = {"gone": 1} | PRESETS[QUICK].recipe.model_dump(mode="json")
     assert changes(old, nearest([old])) == {"gone": 1}

@@ -1,4 +1,4 @@
-"""Recipes: validation in one sentence, YAML and back, overrides, the content hash."""
+"""Recipes: validation in one sentence, YAML and back, changes, and the content hash."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ OTHER: dict[str, Any] = {
 """A value for every field that is not its default."""
 
 MOST_SETTINGS = 25
-"""What nobody would change is a constant."""
+"""Values that nobody would change are constants."""
 
 
 def test_a_recipe_has_few_settings() -> None:
@@ -154,7 +154,7 @@ def test_a_recipe_does_not_change():
         ({"epochs": "x" * 5000}, "epochs"),
     ],
 )
-def test_a_wrong_value_is_told_in_one_short_sentence(values, sentence):
+def test_a_wrong_value_gives_one_short_sentence(values, sentence):
     with pytest.raises(HedgerowError, match=sentence) as caught:
         Recipe(**values)
     message = str(caught.value)
@@ -201,8 +201,8 @@ def test_a_long_line_of_weights_is_refused_at_once() -> None:
 
 
 def test_a_weight_of_one_is_the_same_as_none() -> None:
-    plain, said = Recipe(sources={}), Recipe(sources={"Mine": 1}, types={"word": 1.0})
-    assert plain == said and plain.hash == said.hash
+    plain, weighted = Recipe(sources={}), Recipe(sources={"Mine": 1}, types={"word": 1.0})
+    assert plain == weighted and plain.hash == weighted.hash
     one, other = {"a": 0.5, "b": 0}, {"b": -0.0, "a": 0.5, "c": 1}
     assert Recipe(sources=one).hash == Recipe(sources=other).hash
     assert Recipe(sources=one).to_yaml() == Recipe(sources=other).to_yaml()
@@ -215,7 +215,7 @@ def test_the_bundled_corpora_are_drawn_by_a_share_unless_the_recipe_says_otherwi
 
 
 @pytest.mark.parametrize("key", ["max_steps", "early_stopping", "sts_file", "lora_rank"])
-def test_none_is_no_limit_no_file_no_figure(key: str) -> None:
+def test_none_means_no_limit_no_file_no_metric(key: str) -> None:
     assert getattr(Recipe(**{key: OTHER[key]}).with_overrides([f"{key}=None"]), key) is None
 
 

@@ -1,4 +1,4 @@
-"""Files that a recipe names are kept by their content, or not at all."""
+"""The files of a recipe are stored by their content, or not at all."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""About how long a training takes, and what on this machine that is judged by."""
+"""The estimated time of a training run, and the earlier runs that it is based on."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ OF_A_TEXT = 41 + MARKS
 OF_STEPS = STEPS * (STEP + 5 * 8 * OF_A_TEXT)
 
 OF_EVALUATIONS = (1 + 3 + 1) * 10 * 0.05 / 0.9 * 8 * OF_A_TEXT
-"""Before the first step, after each epoch, and of the model; of 5 families where 90 are trained
-on."""
+"""Before the first step, after each epoch, and for the final model; 5 families for 90 in
+training."""
 
 OF_MEASURING = 2 * 32 * OF_A_TEXT
 """The project's variants, before and after."""
@@ -59,7 +59,7 @@ def seconds(engine: Engine, plan: TrainingPlan = PLAN, recipe: Recipe = RECIPE) 
 
 
 def add_pace(session: Session, kind: str, *paces: float, host: str = "", **result: object) -> int:
-    """A run with these paces; its number."""
+    """The number of a run with these paces."""
     run = create_run(session, kind=kind, parameters={"recipe": RECIPE.model_dump(mode="json")})
     run.result, run.host = result, host or socket.gethostname()
     session.flush()
@@ -92,7 +92,7 @@ def test_retrieval_is_read_before_and_after(
     assert seconds(project) == pytest.approx((READ + more) / CHARACTERS_PER_SECOND)
 
 
-def test_what_is_known_of_the_base_encoder_is_not_measured_again(project: Engine) -> None:
+def test_known_cosines_of_the_base_encoder_are_not_measured_again(project: Engine) -> None:
     with writing(project) as session:
         session.add(base := Encoder(name=DEFAULT_ENCODER, fingerprint="x"))
         session.flush()
@@ -139,12 +139,12 @@ def test_files_of_the_recipe_count_by_their_length(project: Engine, tmp_path: Pa
 def test_the_estimate_goes_by_the_pace_of_the_newest_training_like_it(project: Engine) -> None:
     with writing(project) as session:
         trained(session, RECIPE, 500.0)
-        like = trained(session, RECIPE, 2_000.0, 6_000.0)  # as much each: 3,000 a second
+        like = trained(session, RECIPE, 2_000.0, 6_000.0)  # equal shares: 3,000 per second
         trained(session, RECIPE.with_overrides(["dropout=0.1"]), 100.0)
         trained(session, RECIPE, 100.0, steps=TELLING_STEPS - 1)
         trained(session, RECIPE, 100.0, host="elsewhere")
         trained(session, RECIPE.with_overrides(["base_encoder=other"]), 100.0)
-        trained(session, RECIPE)  # cut off before its first point
+        trained(session, RECIPE)  # interrupted before its first point
         add_pace(session, MEASURING, 100.0, encoder=DEFAULT_ENCODER)
         assert estimate(session, PLAN, RECIPE).by_run == like
     assert seconds(project) == pytest.approx(READ / 3_000)
@@ -154,7 +154,7 @@ def test_before_the_first_training_it_goes_by_the_last_measuring_here(project: E
     with writing(project) as session:
         add_pace(session, MEASURING, 100.0, encoder=DEFAULT_ENCODER)
         newest = add_pace(session, MEASURING, 9_000.0, encoder=DEFAULT_ENCODER)
-        add_pace(session, MEASURING, encoder=DEFAULT_ENCODER)  # too few to say anything
+        add_pace(session, MEASURING, encoder=DEFAULT_ENCODER)  # too few to be representative
         add_pace(session, MEASURING, 100.0, encoder=DEFAULT_ENCODER, host="elsewhere")
         assert estimate(session, PLAN, RECIPE).by_run == newest
     assert seconds(project) == pytest.approx(READ / (9_000 / forward_only()))

@@ -1,4 +1,4 @@
-"""Recipes as YAML text and in files: read back the same, refused in one sentence."""
+"""Recipes as YAML text and in files: equal after reading, or refused in one sentence."""
 
 from pathlib import Path
 
@@ -28,7 +28,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("content", "sentence"), WRONG)
-def test_a_text_that_is_no_recipe_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
+def test_a_text_that_is_not_a_recipe_is_refused(
+    tmp_path: Path, content: str, sentence: str
+) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text(content, encoding="utf-8")
     for read in (lambda: parse_recipe(content), lambda: read_recipe(path)):
@@ -46,7 +48,7 @@ def test_aliases_that_would_make_a_million_values_are_refused_at_once() -> None:
         parse_recipe("\n".join(lines))
 
 
-def test_what_is_too_long_to_be_a_recipe_is_refused(tmp_path: Path) -> None:
+def test_a_text_that_is_too_long_for_a_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="The recipe is too long"):
         parse_recipe("#" * (LARGEST + 1))
     (tmp_path / "recipe.yaml").write_text("#" * (LARGEST + 1), encoding="utf-8")
@@ -54,7 +56,7 @@ def test_what_is_too_long_to_be_a_recipe_is_refused(tmp_path: Path) -> None:
         read_recipe(tmp_path / "recipe.yaml")
 
 
-def test_an_unreadable_file_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_an_unreadable_file_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="No such file"):
         read_recipe(tmp_path / "nowhere.yaml")
     (tmp_path / "latin.yaml").write_bytes("base_encoder: näme".encode("latin-1"))

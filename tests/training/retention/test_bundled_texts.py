@@ -1,4 +1,4 @@
-"""All texts that hold the encoder in place, one by one."""
+"""All bundled retention texts, one by one."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from training.retention.documents import documents
 from training.retention.topics import OF_A_TOPIC, topics
 
 
-def test_every_text_of_every_topic_and_document_is_there_with_what_it_is() -> None:
+def test_every_text_of_every_topic_and_document_is_listed_with_its_kind() -> None:
     kinds = Counter(entry.kind for entry in bundled_texts())
     assert kinds["sentence"] == len(topics())
     assert kinds["sentence"] + kinds["paraphrase"] + kinds["other sentence"] == (

@@ -1,4 +1,4 @@
-"""Against forgetting: distillation, the mean of two sets of weights, and files of sentences."""
+"""Preventing forgetting: distillation, the mean of two sets of weights, and files of sentences."""
 
 import copy
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def distillation(model: Vectors, *, weight: float = 1.0, steps: int = 5, seed: i
 
 
 class AnyText(Vectors):
-    """Gives every text a direction of its own."""
+    """Gives every text its own direction."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -67,14 +67,14 @@ def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
 
     model = AnyText()
     loss = with_edits(model)
-    # Where no edit came to nothing; then the copies stand in the order of their originals.
+    # If no edit failed, the copies are in the order of their originals.
     sampled = next(texts for step in range(1, 6) if len(texts := loss.draw(step)) == 4)
     assert [text.endswith("walked slowly through the old town.") for text in sampled[:2]] == [
         True
     ] * 2
     old = torch.from_numpy(model.encode(sampled))
     assert float(loss.loss(old, sampled)) == pytest.approx(0.0, abs=1e-5)
-    # Turned all together, they keep every cosine; one pair moved apart loses its own.
+    # Rotating all of them keeps every cosine. Moving the texts of one pair changes its cosine.
     assert float(loss.loss(-old, sampled)) == pytest.approx(2.0, abs=1e-5)
     moved = old.clone()
     moved[2] = -moved[2]  # the copy of the first
@@ -87,7 +87,7 @@ def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
     assert float(loss.loss(moved, sampled)) == pytest.approx(float(expected), rel=1e-4)
 
 
-def test_edited_copies_are_the_same_whatever_is_drawn_first() -> None:
+def test_edited_copies_are_the_same_whatever_is_sampled_first() -> None:
     first, again = with_edits(AnyText()), with_edits(AnyText())
     draws = {step: first.draw(step) for step in range(1, 6)}
     assert {step: again.draw(step) for step in (5, 3, 1, 2, 4)} == draws
@@ -171,18 +171,22 @@ def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     model = AnyText()
     loss = with_topics(model)
     sampled = loss.draw(1)
-    told = [topic.texts for topic in TOPICS if topic.same[0] in sampled]
-    assert len(told) == 2 and sampled[2:] and all(text in sampled for one in told for text in one)
-    pairs = [pair for texts in told for pair in combinations(texts, 2)]
+    complete = [topic.texts for topic in TOPICS if topic.same[0] in sampled]
+    assert (
+        len(complete) == 2
+        and sampled[2:]
+        and all(text in sampled for one in complete for text in one)
+    )
+    pairs = [pair for texts in complete for pair in combinations(texts, 2)]
     places = [(sampled.index(one), sampled.index(other)) for one, other in pairs]
     old = model.encode(sampled, normalize_embeddings=True)
     new = np.roll(old, 1, axis=0)
-    apart = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
+    changes = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
     rest = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
         np.square(old @ old.T - new @ new.T).mean()
     )
     value = float(loss.loss(torch.from_numpy(new), sampled))
-    assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
+    assert value == pytest.approx(rest + np.sqrt(np.square(changes).mean()), rel=1e-4)
 
 
 def test_topics_are_drawn_whole_and_no_more_than_there_are() -> None:
@@ -200,7 +204,7 @@ def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings(
     loss = distillation(model)
     sampled = loss.draw(1)
     value = loss.loss(torch.from_numpy(-model.encode(sampled)), sampled)
-    assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with the cosine -1
+    assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with a cosine of -1
 
 
 def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:
@@ -212,7 +216,7 @@ def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:
     assert all(len(set(draw)) == 4 for draw in draws.values())
 
 
-def test_only_texts_that_will_be_drawn_are_encoded_each_once() -> None:
+def test_only_texts_that_will_be_sampled_are_encoded_and_each_once() -> None:
     model = base()
     sampled = set(distillation(model, steps=1).draw(1))
     assert sorted(model.encoded) == sorted(sampled)
@@ -221,7 +225,7 @@ def test_only_texts_that_will_be_drawn_are_encoded_each_once() -> None:
     assert sorted(many.encoded) == sorted(TEXTS)
 
 
-def test_what_there_is_to_read_is_that_of_its_steps_and_once_of_all_texts(
+def test_the_amount_to_read_is_that_of_the_steps_plus_all_texts_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bundled = module.characters_of_topics() + module.characters_of_documents()
@@ -251,7 +255,7 @@ def test_lines_are_judged_by_the_beginning_of_their_file(
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.5])
-def test_weights_lie_on_the_line_between_base_and_finetuned(
+def test_weights_are_on_the_line_between_base_and_finetuned(
     tiny_encoder: Path, share: float
 ) -> None:
     import torch

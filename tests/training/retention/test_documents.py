@@ -1,4 +1,4 @@
-"""The documents that ship with Hedgerow."""
+"""The bundled documents."""
 
 from training.retention.documents import documents
 

@@ -44,7 +44,7 @@ def test_no_edit_takes_or_brings_a_negator(text: str, other: str, seed: int) -> 
     assert copy == edited(text, [other, SENTENCES[1]], random.Random(seed))
 
 
-def test_a_text_of_few_words_stays_as_it_is() -> None:
+def test_a_text_of_few_words_stays_unchanged() -> None:
     for text in SENTENCES[2:]:
         assert edited(text, SENTENCES, random.Random(0)) == text
     short = " ".join("abc"[:FEWEST_WORDS])

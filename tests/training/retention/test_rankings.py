@@ -1,4 +1,4 @@
-"""How the base encoder ranks passages, held: what is drawn, and what a change costs."""
+"""Keeping the base encoder's ranking of passages: the samples, and the loss of a change."""
 
 import random
 
@@ -51,7 +51,7 @@ def test_cosines_of_queries_with_passages_count_and_those_among_passages_do_not(
     assert float(rankings.loss(new, old, texts)) == pytest.approx(expected, rel=1e-3)
 
 
-def test_nothing_is_lost_where_there_is_nothing_to_rank() -> None:
+def test_nothing_is_lost_if_there_is_nothing_to_rank() -> None:
     import torch
 
     rows = torch.ones(2, 3)

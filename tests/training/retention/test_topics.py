@@ -1,4 +1,4 @@
-"""The sentences that ship for distillation."""
+"""The bundled sentences for distillation."""
 
 from training.retention.topics import OF_A_TOPIC, topics
 

@@ -1,4 +1,5 @@
-"""The trade-off of a finished training: measured along the line of weights, saved at a point."""
+"""The trade-off of a finished training run: measured along the line of weights, saved at a
+point."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from db.models import Encoder, Run, RunState, Split
 from db.runs import get_run, request_cancel
 from db.settings import Settings
 from tests.cli.support.commands import ask as run_command
-from tests.cli.support.commands import complaint, said
+from tests.cli.support.commands import complaint, show
 from tests.curation.support.families import add_plain_family
 from tests.training.support.trainings import ask, train
 from training.evaluation.held_out import STS
@@ -52,7 +53,7 @@ STS_LINES = "5.0\tIt rains.\tIt pours.\n2.5\tA door.\tA gate.\n0.0\tA cat.\tThe 
 
 
 def opened(folder: Path) -> Engine:
-    """A database of one kind: nothing here is SQL of its own."""
+    """A single kind of database, because there is no specific SQL here."""
     return create_engine(URL.create("sqlite", database=str(folder / "hedgerow.db")))
 
 
@@ -76,8 +77,8 @@ def recipe(small_recipe: Recipe) -> Recipe:
 
 @pytest.fixture(scope="session")
 def trained_home(tmp_path_factory: pytest.TempPathFactory, small_recipe: Recipe) -> Path:
-    """A project with six families to train on and three to measure with, in which run 1 has
-    trained and run 2 measured its trade-off; to be copied, not changed."""
+    """A project with six families for training and three for evaluation, in which run 1 has trained
+    and run 2 has measured its trade-off. Copy it, do not change it."""
     folder = tmp_path_factory.mktemp("trained")
     engine = opened(folder)
     upgrade(engine)
@@ -106,7 +107,7 @@ def few_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(project: Engine) -> Run:
-    """The finished training."""
+    """The finished training run."""
     with reading(project) as session:
         return get_run(session, 1)
 
@@ -141,14 +142,14 @@ def saved(engine: Engine, settings: Settings, training: int | None, share: float
 
 
 def alter_recipe(session: Session, **changes: object) -> None:
-    """As if run 1 had been asked for with another recipe."""
+    """As if run 1 had been requested with another recipe."""
     run = get_run(session, 1)
     recipe = {**run.parameters["recipe"], **changes}
     run.parameters = {**run.parameters, "recipe": recipe}
 
 
 def pool_otherwise(engine: Engine, settings: Settings, run: Run) -> None:
-    """As if the recipe had asked for another pooling than the base encoder's."""
+    """As if the recipe had requested another pooling than the base encoder's."""
     folder = settings.data_folder / run.result["model"]
     file = folder / "1_Pooling" / "config.json"
     file.write_text(file.read_text("utf-8").replace('"mean"', '"cls"'), encoding="utf-8")
@@ -220,10 +221,10 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
         assert location_of(session, settings, name).checked() == fingerprint(folder)
         (found,) = saved_models(session, settings, run.id)
         assert (found.share, found.name, found.folder) == (0.7, name, folder)
-        assert model_run(session, found.run).result["model"] == result["model"]  # to be published
+        assert model_run(session, found.run).result["model"] == result["model"]  # for publishing
 
 
-def test_a_point_is_saved_once_and_only_where_it_is_another_model(
+def test_a_point_is_saved_once_and_only_if_it_is_another_model(
     project: Engine, settings: Settings, run: Run
 ) -> None:
     key = run.id
@@ -252,7 +253,7 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
     file = tmp_path / "mine.tsv"
     file.write_text(STS_LINES, encoding="utf-8")
     sts = read_sts_file(file)
-    file.unlink()  # what was given is kept
+    file.unlink()  # the given file is kept
     curve = measured(project, settings, run.id, sts=sts, more_shares=[0.75])
     assert curve.sts == "mine.tsv" and curve.counts[STS] == 3
     assert curve.at(0.75) is not None
@@ -262,7 +263,7 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
         assert again["sts_name"] == "mine.tsv" and 0.75 in again["shares"]
 
 
-def test_the_file_of_the_training_is_taken_where_no_other_is_given(
+def test_the_file_of_the_training_is_taken_if_no_other_is_given(
     project: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     file = tmp_path / "theirs.tsv"
@@ -287,7 +288,7 @@ def test_the_command_shows_what_is_known_measures_what_is_not_and_saves(
     assert answer["encoder"].startswith("run 1 at 0.75: ")
     assert Path(answer["model"]).parent.parent == settings.data_folder / "runs"
     assert "README.md" in [path.name for path in Path(answer["model"]).iterdir()]
-    assert "0.75" in said("tradeoff", "1")
+    assert "0.75" in show("tradeoff", "1")
     assert "already saved" in complaint("tradeoff", "1", "--share", "0.75", "--save")
 
 
@@ -297,7 +298,7 @@ def refused(engine: Engine, settings: Settings, sentence: str, **request: object
     assert "\n" not in str(problem.value)
 
 
-def test_what_cannot_be_measured_is_refused_in_one_sentence(
+def test_a_model_that_cannot_be_measured_is_refused_with_one_sentence(
     project: Engine, settings: Settings, recipe: Recipe, run: Run
 ) -> None:
     waiting, key = ask(project, recipe), run.id
@@ -361,7 +362,7 @@ def test_cancelling_within_the_measuring_keeps_the_curve_before(
     def cancelling(held_out: tradeoff.HeldOut, model: object) -> dict[str, float]:
         with writing(project) as session:
             request_cancel(session, key)
-        while True:  # until the heartbeat has heard of it
+        while True:  # until the heartbeat notices it
             real(held_out, model)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tradeoff.HeldOut, "figures", cancelling)
@@ -395,7 +396,7 @@ def curve(*points: tuple[float, float, float], own: float = 1.0) -> Curve:
     ("points", "share"),
     [
         ([(0, 1.0, 0.1), (0.5, 0.98, 0.7), (1, 0.9, 0.8)], 0.5),  # most of both
-        ([(0, 1.0, 0.1), (0.5, 0.95, 0.5), (1, 0.9, 0.9)], 1),  # a straight line: as asked for
+        ([(0, 1.0, 0.1), (0.5, 0.95, 0.5), (1, 0.9, 0.9)], 1),  # a straight line: the largest share
         ([(0, 1.0, 0.1), (0.5, 1.0, 0.9), (1, 1.0, 0.8)], 0.5),  # nothing is forgotten
         ([(0, 1.0, 0.5), (0.5, 1.0, 0.5), (1, 1.0, 0.5)], 1),  # nothing has changed
     ],

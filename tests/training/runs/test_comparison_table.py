@@ -1,4 +1,4 @@
-"""The table of finished trainings: what is read, what differs, what is written to a file."""
+"""The table of finished runs: reading, differences, and writing to a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_run(
     after: float = 0.9,
     **recipe: Any,
 ) -> int:
-    """A training as its row says it went."""
+    """A training run with these values in its row."""
     run = create_run(
         session,
         kind=KIND,
@@ -150,7 +150,7 @@ def test_the_file_has_every_key_and_figure_of_every_training(engine: Engine) -> 
 
 
 @one_database
-def test_the_preset_and_the_writers_of_a_training_are_said(engine: Engine) -> None:
+def test_the_preset_and_the_writers_of_a_training_are_reported(engine: Engine) -> None:
     with writing(engine) as session:
         plain = add_run(session)
         of_rules = session.get_one(Run, add_run(session))

@@ -1,4 +1,4 @@
-"""What is shown of a training: the parts of the data, and the sample that is measured of each."""
+"""The results of a training run: the parts of the data, and the measured sample of each."""
 
 import pytest
 from sqlalchemy import Engine, func, select, update
@@ -14,7 +14,7 @@ from training.runs.figures import Part, distributions
 
 
 @both_databases
-def test_distributions_keep_the_parts_apart(
+def test_distributions_keep_the_parts_separate(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
     run = train(project, settings, ask(project, recipe))
@@ -40,7 +40,7 @@ def test_the_distributions_of_many_measured_ones_are_those_of_few(
         assert distributions(session, run) == few
 
 
-def test_each_part_is_measured_on_a_sample_that_is_drawn_once(
+def test_each_part_is_measured_on_a_fixed_sample(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(project) as session:

@@ -1,4 +1,5 @@
-"""One list of the kinds of runs: complete, each with its work, and safe on what is stored."""
+"""The list of the kinds of runs: complete, with the work of each, and safe for all stored
+values."""
 
 import ast
 from collections.abc import Iterator
@@ -30,12 +31,12 @@ def test_every_kind_that_a_module_names_is_registered() -> None:
         for target in node.targets
         if isinstance(target, ast.Name) and target.id == "KIND"
     }
-    earlier = {"starter"}  # what the runs of older projects are stored under
+    earlier = {"starter"}  # names under which the runs of older projects are stored
     assert {kind for _, kind in named} == IDS - earlier
 
 
 def test_runs_are_stored_under_a_named_kind_only() -> None:
-    """So that the test above sees them all: no call spells a kind out."""
+    """The test above sees all kinds, because no call spells one out."""
     spelled = [
         f"{path}:{node.lineno}"
         for path, tree in sources()
@@ -66,7 +67,7 @@ def test_a_run_of_an_older_version_has_an_address_and_no_summary(
     assert kind.sum_up({}) == ""
 
 
-def test_results_are_linked_where_they_are_shown() -> None:
+def test_results_are_linked_if_they_are_shown() -> None:
     done = Run(id=7, kind="train", state=RunState.DONE, parameters={})
     assert kind_of("train").address(done) == "train?step=Results&run=7"
     saved = Run(id=8, kind="tradeoff-save", state=RunState.DONE, parameters={"training": 7})

@@ -1,4 +1,4 @@
-"""Deleting runs: what goes with one, and what keeps one."""
+"""Deleting runs: what is deleted with a run, and what prevents deletion."""
 
 import os
 import socket
@@ -70,7 +70,7 @@ def test_a_training_goes_with_its_figures_its_encoder_and_its_folder(
 
 
 @one_database
-def test_a_run_under_way_stays(engine: Engine, settings: Settings) -> None:
+def test_a_run_in_progress_stays(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:
         number = create_run(session, kind="diagnose", parameters={}).id
     claim(engine, number, host=socket.gethostname(), pid=os.getpid())

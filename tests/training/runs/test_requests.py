@@ -103,7 +103,7 @@ def test_a_recipe_that_cannot_be_trained_leaves_no_run_and_no_release(
         assert (list_releases(session), count(session, Run)) == ([], 0)
 
 
-def test_the_same_training_is_refused_while_it_is_under_way(
+def test_the_same_training_is_refused_while_it_is_in_progress(
     project: Engine, recipe: Recipe
 ) -> None:
     first = ask(project, recipe)
@@ -121,7 +121,7 @@ def test_the_same_training_is_refused_while_it_is_under_way(
     "architecture",
     ["T5ForConditionalGeneration", "LlamaForCausalLM", "BertForSequenceClassification"],
 )
-def test_a_base_that_is_no_encoder_leaves_no_run_and_no_release(
+def test_a_base_that_is_not_an_encoder_leaves_no_run_and_no_release(
     project: Engine, recipe: Recipe, tmp_path: Path, architecture: str
 ) -> None:
     base = checkpoint(architecture, tmp_path / "base")
@@ -147,7 +147,7 @@ def test_a_base_that_is_an_encoder_no_more_is_not_listed(
 def test_a_training_may_be_on_the_variants_of_some_writers_alone(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
-    """As a study that compares writers asks for."""
+    """As in a study that compares writers."""
     with writing(project) as session:
         for number in range(4):
             anchor = add_anchor(session, f"Gate {number} is old.", split=Split.TRAIN)
@@ -169,7 +169,7 @@ def test_a_training_may_be_on_the_variants_of_some_writers_alone(
     assert "| variants by | rules |" in card
 
 
-def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
+def test_hedges_alone_are_enough_if_other_anchors_are_the_negatives(
     engine: Engine, recipe: Recipe, settings: Settings
 ) -> None:
     with writing(engine) as session:
@@ -186,7 +186,7 @@ def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
     ("release", "seed", "sentence"),
     [(3, 1, "There is no release"), (None, -1, "Expected a seed"), (None, 2**32, "seed from 0")],
 )
-def test_an_impossible_request_is_refused_in_one_sentence(
+def test_an_impossible_request_is_refused_with_one_sentence(
     project: Engine, recipe: Recipe, release: int | None, seed: int, sentence: str
 ) -> None:
     with pytest.raises(HedgerowError, match=sentence):

@@ -28,17 +28,17 @@ from training.runs.figures import distributions, figure_1, loss_curve, own_figur
 def test_a_run_says_its_step_and_all_steps_from_the_first_one_on(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     real = RunContext.progress
 
     def listening(context: RunContext, step: int, total: int, message: str) -> None:
-        told.append(message)
+        messages.append(message)
         real(context, step, total, message)
 
     monkeypatch.setattr(RunContext, "progress", listening)
     train(project, settings, ask(project, recipe))
-    steps = [message for message in told if "step" in message]
-    assert "Loading the encoder." in told
+    steps = [message for message in messages if "step" in message]
+    assert "Loading the encoder." in messages
     assert steps == [
         "Training: step 1 of 3.",
         "Training: step 2 of 3.",
@@ -78,7 +78,7 @@ def test_a_training_ends_with_a_model_its_encoder_and_figures(
         assert [row.text for row in own_figure(session, run)] == ["The door is ajar."] * 2
 
 
-def test_what_is_known_of_the_encoder_before_is_not_measured_again(
+def test_known_measurements_of_the_base_encoder_are_not_repeated(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[int] = []
@@ -107,7 +107,7 @@ def test_equal_trainings_share_one_encoder(
 
 
 def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Have the next training break once `name`, a function of trainings, has been called."""
+    """Interrupt the next run after a call of `name`, a function of trainings."""
     from training.runs import trainings
 
     real: Callable[..., object] = getattr(trainings, name)
@@ -119,7 +119,7 @@ def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(trainings, name, broken)
 
 
-def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
+def test_a_training_that_was_interrupted_begins_again_and_leaves_one_encoder(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = ask(project, recipe)
@@ -130,7 +130,7 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
     with writing(project) as session:
         run = get_run(session, run_id)
         assert (run.state, run.message) == (RunState.FAILED, "OSError: the disk has gone")
-        # as if the first attempt had got further than the second will
+        # as if the first attempt had gone further than the second
         session.add(RunMetric(run_id=run_id, name="loss", step=99, value=0.1))
         session.execute(
             update(Encoder)
@@ -147,7 +147,7 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
         assert set(encoders) == {run.result["encoder_id"], run.result["before_encoder_id"]}
 
 
-def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
+def test_a_training_that_was_interrupted_while_it_measured_is_not_trained_again(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("training.finetune.trainer.CHECKPOINT_EVERY", 1)
@@ -169,7 +169,7 @@ def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
 def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A busy database neither stops a training nor makes a hole in its curves."""
+    """A busy database neither stops training nor leaves a gap in its curves."""
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 60)
     real, failed = RunContext._stored, []
 
@@ -222,7 +222,7 @@ def test_cancelling_within_the_measuring_stores_nothing_of_the_new_encoder(
     def cancelling(model: object, pairs: object, **options: object) -> object:
         with writing(project) as session:
             request_cancel(session, run_id)
-        while True:  # until the heartbeat has heard of it
+        while True:  # until the heartbeat notices it
             real(model, pairs, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(before_after, "pair_cosines", cancelling)
@@ -269,7 +269,7 @@ def test_a_failed_training_says_why_in_one_sentence(
     project: Engine, recipe: Recipe, settings: Settings, change: dict[str, object], sentence: str
 ) -> None:
     run_id = ask(project, recipe)
-    change_recipe(project, run_id, **change)  # what was in order when it was asked for
+    change_recipe(project, run_id, **change)  # everything was in order at the time of the request
     with pytest.raises(HedgerowError, match=sentence):
         train(project, settings, run_id)
     with reading(project) as session:

@@ -1,4 +1,4 @@
-"""What a release consists of, and which trainings each study makes of it."""
+"""The composition of a release, and the training runs of each study on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASE = Recipe(batch_size=4, soup=1)
 
 
 def filled(session: Session, *, rules: int = 0, originals: int = 0, families: int = 24) -> None:
-    """Families of the train split; of the first ones' variants a part is by rules, or original."""
+    """Families of the train split. Of the first ones' variants, some are by rules, or original."""
     for number in range(families):
         add_family(session, f"Door {number} is open.", texts(number), split=Split.TRAIN)
     by_rules = [
@@ -95,7 +95,7 @@ def a_design(
 
 
 @one_database
-def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
+def test_the_data_study_is_table_2_and_names_the_replacements_for_originals(
     engine: Engine,
 ) -> None:
     found, _ = a_design(engine, Study.DATA)
@@ -212,7 +212,7 @@ def test_sources_get_equally_many_triples() -> None:
         (Study.DATA, Recipe(batch_size=32), "A batch needs 32 usable anchors"),
     ],
 )
-def test_what_a_release_is_too_small_for_is_said(
+def test_a_release_that_is_too_small_for_a_study_is_reported(
     engine: Engine, study: Study, base: Recipe, obstacle: str
 ) -> None:
     found, _ = a_design(engine, study, base)

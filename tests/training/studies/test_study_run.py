@@ -1,6 +1,6 @@
-"""Studies: what they consist of, carried out, cancelled, cut off, with a training that fails.
+"""Studies: their runs, executed, cancelled, interrupted, and with a failing run.
 
-One is carried out for real; in the others the trainings' own work is a stand-in that takes no time.
+One study trains for real. In the others, a stand-in replaces training and takes no time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def base(recipe: Recipe) -> Recipe:
 
 @pytest.fixture
 def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
-    """What the stand-in for a training does, by the place of the training in its study."""
+    """The stand-in for a training run, by its position in the study."""
     found: dict[int, Behaviour] = {}
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
 
@@ -66,7 +66,7 @@ def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
         return {"triples": 10 + place}
 
     monkeypatch.setattr(trainings, "work", work)
-    # There is none to free, and looking for it in the tests' large process takes seconds.
+    # There is none to free, and the search takes seconds in the tests' large process.
     monkeypatch.setattr(members, "free_memory", lambda: None)
     return found
 
@@ -86,14 +86,14 @@ def carry_out(engine: Engine, settings: Settings, run_id: int) -> Run:
 
 
 def states(engine: Engine, run_id: int) -> list[str]:
-    """Of the study, then of its trainings."""
+    """The state of the study, and then of its runs."""
     with reading(engine) as session:
         run = get_run(session, run_id)
         return [run.state.value, *(trial.run.state.value for trial in trials(session, run))]
 
 
 def wait_for_stop(context: RunContext) -> None:
-    """Go on until somebody wants the run to stop, as a training does in its steps."""
+    """Continue until the run should stop, as training does in its steps."""
     while True:
         context.check()
 
@@ -250,7 +250,7 @@ def test_cancelling_a_study_ends_the_training_at_work_and_those_that_wait(
     assert [trial.run.attempt for trial in found] == [1, 2, 1]
 
 
-def test_a_signal_interrupts_the_training_and_its_study_which_then_goes_on(
+def test_a_signal_interrupts_the_training_and_its_study_which_then_continues(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     run_id = asked(project, Study.TYPES, base)
@@ -270,7 +270,7 @@ def test_a_signal_interrupts_the_training_and_its_study_which_then_goes_on(
     assert states(project, run_id) == ["done"] * 4
 
 
-def test_a_study_whose_process_was_killed_goes_on_with_what_is_not_done(
+def test_a_study_whose_process_was_killed_continues_with_what_is_not_done(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     run_id = asked(project, Study.TYPES, base)
@@ -281,7 +281,7 @@ def test_a_study_whose_process_was_killed_goes_on_with_what_is_not_done(
     behaviour[1] = killed
     with pytest.raises(SystemExit):
         carry_out(project, settings, run_id)
-    with writing(project) as session:  # as after SIGKILL: the rows still say that they run
+    with writing(project) as session:  # as after SIGKILL: the rows still say that they are running
         session.execute(update(Run).where(col(Run.state) == RunState.RUNNING).values(pid=2**22 + 7))
     assert states(project, run_id) == ["interrupted", "done", "interrupted", "queued"]
     del behaviour[1]
@@ -318,7 +318,7 @@ def test_one_training_that_fails_or_is_cancelled_does_not_end_the_study(
         assert trials(session, run)[1].run.message == "The training diverged."
 
 
-def test_a_study_of_which_nothing_succeeds_fails_and_says_why(
+def test_a_study_without_a_success_fails_and_says_why(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     def fail(context: RunContext) -> None:
@@ -331,7 +331,7 @@ def test_a_study_of_which_nothing_succeeds_fails_and_says_why(
 
 def test_a_second_study_waits_until_the_first_has_ended(project: Engine, base: Recipe) -> None:
     first = asked(project, Study.TYPES, base)
-    with pytest.raises(HedgerowError, match=f"Run {first} is already a study"):
+    with pytest.raises(HedgerowError, match=f"Run {first} is another study"):
         asked(project, Study.TYPES, base)
     with writing(project) as session:
         request_cancel(session, first)

@@ -1,4 +1,4 @@
-"""A training's progress as a test sees it. Importing this loads PyTorch."""
+"""The progress of training, recorded for a test. Importing this loads PyTorch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from training.finetune.progress import Progress
 
 
 class Recorder(Progress):
-    """Notes what a training reports; may stop it at a given check or do something at a step."""
+    """Records training's reports. May stop it at a given check, or do something at a step."""
 
     def __init__(self, *, cancel_at_check: int = 0, on_update: Callable[[int], None] | None = None):
         self.cancel_at_check = cancel_at_check
@@ -28,7 +28,7 @@ class Recorder(Progress):
 
     def goes_on(self, step: int) -> None:
         for points in self.metrics.values():
-            for later in [told for told in points if told > step]:
+            for later in [point for point in points if point > step]:
                 del points[later]
 
     def check(self) -> None:

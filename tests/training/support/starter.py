@@ -8,7 +8,7 @@ from hedgerow.losses.families import Member, Role
 
 
 def starter_families() -> list[list[Member]]:
-    """All of it, reviewed or not."""
+    """The whole corpus, reviewed or not."""
     path = STARTER.folder / "families.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     return [_family(json.loads(line)) for line in lines]

@@ -1,4 +1,5 @@
-"""What one of several processes of a training does; each is a fork (`tests.support.forking`)."""
+"""The work of one of several training processes, each of which is a fork
+(`tests.support.forking`)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ RECIPES = [
     ["loss=triples"],
     ["loss=symmetric", "retention=1", "lora_rank=2"],
 ]
-"""Of which one step is compared."""
+"""Recipes for comparing a single step."""
 
 QUICK = {
     "db.execution.HEARTBEAT_SECONDS": 0.05,
@@ -37,12 +38,13 @@ SHARED = QUICK | {
     "training.retention.distillation.TOPICS_A_STEP": 0,
     "training.retention.distillation.DOCUMENTS_A_STEP": 0,
 }
-"""At first the gradients of retention text are rounding, which AdamW scales up: of tokens that no
-other text has, the weights differ with the order of a sum. Topics bring many."""
+"""At first, the gradients of retention text are rounding errors, which AdamW scales up. For
+tokens that no other text has, the weights then depend on the order of a sum. Topics contain many
+of them."""
 
 
 def take_part_in_float32(run_id: int) -> None:
-    """What one of several processes of a training does, in float32."""
+    """The work of one of several training processes, in float32."""
     devices.uses_bf16 = lambda _: False
     take_part_in(run_id)
 
@@ -56,7 +58,7 @@ def start_together(
     size: int = 2,
     call: str = "tests.training.support.together:take_part_in_float32",
 ) -> list[int]:
-    """Start so many processes of one group; their numbers, the leading one's first."""
+    """Start this many processes of one group. Returns their numbers, the leading one first."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -68,7 +70,7 @@ def start_together(
 
 
 def take_steps(run_id: int) -> None:
-    """One step of each recipe in a group; every process stores loss and gradients."""
+    """One step of each recipe in a group. Every process stores its loss and gradients."""
     home = Path(os.environ["HEDGEROW_HOME"])
     with joined() as group:
         found = [one_step(home / "encoder", changes, group) for changes in RECIPES]

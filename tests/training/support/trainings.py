@@ -1,4 +1,4 @@
-"""Asking for trainings and carrying them out."""
+"""Requesting and executing training runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from training.finetune.progress import Progress
 
 ANCHORS = 9
-"""Anchors of the project that are in the train split."""
+"""Number of anchors of the project in the train split."""
 
 THINGS = (
     "kettle ladder violin bridge garden lantern wagon mirror pillow bucket anchor hammer".split()
@@ -55,7 +55,7 @@ def run(
     held_out: Sequence[Family] = (),
     progress: Progress | None = None,
 ) -> Path:
-    """Train on families; the model's folder."""
+    """Train on families. Returns the model's folder."""
     from training.finetune.progress import Progress
 
     data = Data(families, held_out)
@@ -81,7 +81,7 @@ def ask(engine: Engine, recipe: Recipe, *, release: int | None = None, seed: int
 
 
 def change_recipe(engine: Engine, run_id: int, **change: object) -> None:
-    """Give a stored run another recipe, which nothing has checked."""
+    """Give a stored run another recipe without any checks."""
     with writing(engine) as session:
         run = get_run(session, run_id)
         run.parameters = run.parameters | {"recipe": run.parameters["recipe"] | change}

@@ -1,4 +1,4 @@
-"""An encoder whose embeddings a test decides."""
+"""An encoder whose embeddings are set by a test."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 
 
 class Vectors:
-    """Stands for a SentenceTransformer: a vector for every text; notes what it encodes."""
+    """Replaces a SentenceTransformer: has a vector for every text, and records what it encodes."""
 
     tokenizer = None
     max_seq_length = None
@@ -30,5 +30,5 @@ class Vectors:
 
 
 def at(*degrees: float) -> list[list[float]]:
-    """Directions in the plane, whose cosines are those of the angles between them."""
+    """Directions in the plane. The cosines are those of the angles between them."""
     return [[np.cos(np.radians(angle)), np.sin(np.radians(angle))] for angle in degrees]

@@ -25,7 +25,8 @@ from training.benchmarks.scorers.prompted.wording import (
 from training.benchmarks.tasks.own_families import Hedgerow
 
 READ = 1_200
-"""Characters of a text that encoders read, about: 256 word pieces, as the built-in one does."""
+"""Approximate number of characters of a text that encoders read: 256 word pieces, like the built-in
+encoder."""
 
 KEPT = 64
 
@@ -34,11 +35,11 @@ class Size(NamedTuple):
     """The size of the data of one benchmark.
 
     Attributes:
-        texts, letters: distinct texts, and their characters as far as an encoder reads them.
-        pair_letters: characters of all distinct pairs that are compared, likewise.
-        prompts, prompt_letters: distinct ones that a language model is asked, in full and in every
-            order, in the words that are installed.
-        prompt: which prompt that is.
+        texts, letters: the number of distinct texts, and of the characters that an encoder reads.
+        pair_letters: the same number of characters for all distinct pairs that are compared.
+        prompts, prompt_letters: the number of distinct prompts in every order, and of their
+            characters, with the installed templates.
+        prompt: the name of the prompt.
     """
 
     items: int
@@ -79,10 +80,9 @@ def size_of(data: Benchmark[Any]) -> Size:
 
 
 def size(session: Session, data_folder: Path, choice: DataChoice) -> Size | None:
-    """The size of what a choice means; None of data that the model hub has yet to send.
+    """The size of a choice's data; None for data on the model hub that is not downloaded yet.
 
-    A file is known by its name, which holds its hash, and a release never changes: each is read
-    once in a process.
+    Results are cached: a file's name contains its hash, and a release never changes.
 
     Raises:
         HedgerowError: there is no such release, or the file can't be read.

@@ -46,7 +46,7 @@ class DataChoice(BaseModel):
     Attributes:
         benchmark: its id.
         data: a stored file, relative to the data folder; '' for the model hub or a release.
-        data_name: the name of the file for people; '' for its own name.
+        data_name: the name of the file for people; '' means its own name.
         release: the number of the release, for Hedgerow's own benchmark; None for the newest.
         split: of the release.
     """
@@ -83,8 +83,8 @@ class OpenData(NamedTuple):
     """A benchmark with its items.
 
     Attributes:
-        where: they come from, for people.
-        origin: the same for programs: 'file', or 'release' and 'split'.
+        where: the source of the items, for people.
+        origin: the source for programs: 'file', or 'release' and 'split'.
     """
 
     benchmark: Benchmark[Any]
@@ -103,11 +103,12 @@ def keep_data(
         data_folder: of the project.
         name: id of the benchmark.
         files: content by name.
-        folder: below the data folder; another than `FOLDER` for data that nobody is tested on.
+        folder: relative to the data folder; a folder other than `FOLDER` for data that is not a
+            test.
 
     Raises:
-        HedgerowError: the file is not one of this benchmark or can't be stored; nothing is left
-            behind. Or the reviewer is not a lead.
+        HedgerowError: the file is not from this benchmark or can't be stored (then nothing is left
+            behind), or the reviewer is not a lead.
     """
     require(Role.LEAD)
     kind = benchmark(name)
@@ -127,10 +128,10 @@ def keep_data(
 
 
 def keep_file_here(data_folder: Path, name: str, path: Path, *, folder: str = FOLDER) -> KeptData:
-    """Store a file of this machine, as `keep_data`; of ExcluIR its folder, or either file of it.
+    """Store a local file, like `keep_data`; for ExcluIR its folder, or either of its files.
 
     Raises:
-        HedgerowError: as `keep_data`, or it can't be read.
+        HedgerowError: as in `keep_data`, or the file can't be read.
     """
     kind = benchmark(name)
     path = expanded(path)
@@ -143,7 +144,7 @@ def keep_file_here(data_folder: Path, name: str, path: Path, *, folder: str = FO
 
 
 def _both_files(path: Path) -> list[Path]:
-    """ExcluIR's queries and its corpus, in a folder or next to the one of them that was named."""
+    """ExcluIR's queries and corpus, from a folder or from one of the two files."""
     folder = path if path.is_dir() else path.parent
     queries = folder / QUERIES if path.is_dir() or path.name == CORPUS else path
     paths = [queries, folder / CORPUS]
@@ -157,7 +158,7 @@ def _both_files(path: Path) -> list[Path]:
 
 @contextmanager
 def data_for_now(data_folder: Path, name: str, path: Path) -> Iterator[KeptData]:
-    """A file of this machine, read and stored as by `keep_file_here`, but gone afterwards."""
+    """Read and store a local file like `keep_file_here`, and remove it afterwards."""
     parent = make_folder(data_folder / FOLDER)
     try:
         with tempfile.TemporaryDirectory(dir=parent, prefix=".now-") as now:
@@ -174,7 +175,7 @@ def _remove_if_empty(*folders: Path) -> None:
 
 
 def kept_data(data_folder: Path, name: str = "", *, folder: str = FOLDER) -> list[KeptData]:
-    """The stored files by benchmark, the latest name first; of one benchmark, or of all.
+    """The stored files by benchmark, the latest name first; for one benchmark, or for all.
 
     Args:
         folder: as in `keep_data`.
@@ -191,7 +192,7 @@ def kept_data(data_folder: Path, name: str = "", *, folder: str = FOLDER) -> lis
 
 
 def require_data(session: Session, data_folder: Path, choice: DataChoice) -> DataChoice:
-    """The choice, its release by number; the items are not read but for a release's.
+    """The choice with the number of its release. Items are only read for a release.
 
     Raises:
         HedgerowError: no such benchmark, release or file, or the release has no such items.

@@ -14,10 +14,10 @@ from training.benchmarks.results.metrics import POINTS, PartScore, metric_of
 RIGHT, WRONG = "right", "wrong"
 
 PART = "part"
-"""Breakdown of a group: MMLU's subjects."""
+"""The breakdown of a group, such as MMLU's subjects."""
 
 UNREAD = "[invalid]"
-"""What the harness's filters give where they find no answer in what a model wrote."""
+"""The value that the harness's filters give if they find no answer in a model's output."""
 
 METRIC_NAMES = {
     "acc": "accuracy",
@@ -33,7 +33,7 @@ def measure(model: Any, tokenizer: Any, task: LoadedTask, *, on_progress: Progre
         model: a causal language model of transformers.
 
     Raises:
-        HedgerowError: the model can't do it.
+        HedgerowError: the model can't do the task.
     """
     from lm_eval import evaluate
     from lm_eval.models.huggingface import HFLM
@@ -78,9 +78,9 @@ def _result(task: LoadedTask, found: Any) -> Result:
 
 
 def _figures(found: Any) -> dict[str, float]:
-    """All figures of the harness, in points: of a group, those of the groups that it consists of.
+    """All metrics of the harness, in points; for a group, those of its subgroups.
 
-    A figure's name has its filter where it has one.
+    A metric's name includes its filter, if it has one.
     """
     results: Mapping[str, Mapping[str, Any]] = found.get("groups") or found["results"]
     figures: dict[str, float] = {}
@@ -116,7 +116,7 @@ def _rows(task: LoadedTask, name: str, samples: Any) -> Iterator[ItemResult]:
 def _answers(
     part: Any, sample: Mapping[str, Any], *, by_length: bool
 ) -> tuple[dict[str, str], tuple[float, ...]]:
-    """The question, what is right, what the model says, and the scores of the choices."""
+    """The question, the correct answer, the model's answer, and the scores of the choices."""
     doc = sample["doc"]
     target = sample["target"]
     texts = {"question": str(part.doc_to_text(doc))}

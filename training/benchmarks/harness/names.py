@@ -17,14 +17,14 @@ class KnownTask(NamedTuple):
 
     Attributes:
         name: the harness's name for it.
-        title: as the paper calls it.
-        folder: with its definition, in the harness's folder of tasks.
-        shots: solved examples in the prompt.
-        metric, filter: whose figure is the score; the filter reads the answer out of what the model
-            wrote.
-        data: its data set on the model hub.
-        items: that it has there.
-        holds: what they are, for people.
+        title: the paper's name for it.
+        folder: the folder with its definition, inside the harness's folder of tasks.
+        shots: the number of solved examples in the prompt.
+        metric, filter: the metric used as the score; the filter extracts the answer from the
+            model's output.
+        data: the name of its data set on the model hub.
+        items: the number of items in this data set.
+        holds: a description of the items, for people.
     """
 
     name: str
@@ -72,12 +72,12 @@ def title_of(benchmark: str) -> str:
 
 
 def tasks_of(name: str) -> tuple[str, ...]:
-    """The tasks that a name means: those of a suite, or the one task."""
+    """The tasks behind a name: those of a suite, or the single task."""
     return LANGUAGE_SUITES.get(name, (name,))
 
 
 def require_harness() -> None:
-    """Refuse to go on without the package.
+    """Fail if the package is not installed.
 
     Raises:
         HedgerowError: it is not installed.
@@ -90,7 +90,7 @@ def require_harness() -> None:
 
 
 def require_known(names: Sequence[str]) -> None:
-    """Check that these are tasks of Table 3.
+    """Check that these tasks are in Table 3.
 
     Raises:
         HedgerowError: one is not.

@@ -19,7 +19,7 @@ METRICS: Mapping[str, tuple[str, ...]] = {
     "multiple_choice": ("acc", "acc_norm"),
     "generate_until": ("exact_match",),
 }
-"""By ``output_type``: metrics that call an item right or wrong; the first is the default."""
+"""By ``output_type``: the metrics that mark an item as right or wrong; the first is the default."""
 
 FIELDS = frozenset(
     {
@@ -31,7 +31,7 @@ FIELDS = frozenset(
         *("metric_list", "filter_list", "generation_kwargs"),
     }
 )
-"""Of a task's file. Others name code, other files, or pictures and sound."""
+"""The allowed keys in a task's file. Other keys name code, other files, or pictures and sound."""
 
 METRIC_FIELDS = frozenset(
     {
@@ -41,23 +41,24 @@ METRIC_FIELDS = frozenset(
 )
 
 FORMATS = ("json", "csv", "parquet", "text")
-"""Of data in files, as ``dataset_path``."""
+"""The allowed values of ``dataset_path`` for data in files."""
 
 WHERE = frozenset({"data_files", "revision"})
-"""What ``dataset_kwargs`` may hold."""
+"""The allowed keys of ``dataset_kwargs``."""
 
 _ON_THE_HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
 LARGEST = 1_000_000
-"""Bytes of a task's file."""
+"""Maximum size of a task's file in bytes."""
 
 
 def own_task(folder: Path, name: str) -> dict[str, Any]:
-    """The definition of a task, as the harness takes it; paths of its data start from its folder.
+    """The definition of a task in the harness's format. Paths of its data are relative to its
+    folder.
 
     Raises:
-        HedgerowError: no such folder or task, a file can't be read, or a task takes code or what
-            is not known here.
+        HedgerowError: the folder or task does not exist, a file can't be read, or a task contains
+            code or an unknown key.
     """
     found = _by_name(folder)
     if name not in found:
@@ -71,16 +72,16 @@ def own_task(folder: Path, name: str) -> dict[str, Any]:
 
 
 def own_names(folder: Path) -> list[str]:
-    """The tasks of a folder; one that is called like a task of Table 3 is not among them.
+    """The tasks in a folder, except those with the name of a task in Table 3.
 
     Raises:
-        HedgerowError: no such folder, or a file can't be read or takes code.
+        HedgerowError: the folder does not exist, or a file can't be read or contains code.
     """
     return sorted(name for name in _by_name(folder) if name not in KNOWN)
 
 
 def _by_name(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
-    """The tasks of a folder with their files: those that are a mapping with a name."""
+    """The tasks in a folder with their files. A task is a mapping with a name."""
     if not os.path.isdir(folder):
         raise HedgerowError(
             "Expected a folder with lm_eval tasks (YAML files), found none at "
@@ -118,10 +119,10 @@ def _read(path: Path) -> Any:
 
 def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     if odd := sorted(str(name) for name in values if name not in FIELDS):
-        raise _wrong(path, f"only fields for data and prompts, found {odd[0][:60]!r}")
+        raise _wrong(path, f"only keys for data and prompts, found {odd[0][:60]!r}")
     kind = values.get("output_type", "generate_until")
     if kind not in METRICS:
-        raise _wrong(path, f"output_type {' or '.join(METRICS)}, found {str(kind)[:60]!r}")
+        raise _wrong(path, f"the output_type {' or '.join(METRICS)}, found {str(kind)[:60]!r}")
     metrics = values.get("metric_list") or [{"metric": METRICS[kind][0]}]
     for metric in metrics:
         name = metric.get("metric") if isinstance(metric, dict) else metric
@@ -132,24 +133,26 @@ def _checked(path: Path, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the data are: in files, or in a data set on the hub."""
+    """The location of the data: files, or a data set on the hub."""
     source, how = str(values.get("dataset_path")), values.get("dataset_kwargs") or {}
     if not isinstance(how, dict) or not how.keys() <= WHERE:
-        raise _wrong(path, f"no dataset_kwargs but {' and '.join(sorted(WHERE))}, found others")
+        raise _wrong(
+            path, f"only {' and '.join(sorted(WHERE))} in dataset_kwargs, found other keys"
+        )
     if source in FORMATS:
         files = how.get("data_files")
         return {"dataset_kwargs": how | {"data_files": _here(path.parent, files)}}
     if not _ON_THE_HUB.fullmatch(source) or os.path.exists(source):
         raise _wrong(
             path,
-            f"dataset_path {', '.join(FORMATS)} or a data set of the model hub, found "
+            f"the dataset_path {', '.join(FORMATS)} or a data set on the model hub, found "
             f"{source[:60]!r}",
         )
     return {}
 
 
 def _here(folder: Path, files: Any) -> Any:
-    """Names of files, as paths."""
+    """File names as paths."""
     if isinstance(files, dict):
         return {split: _here(folder, names) for split, names in files.items()}
     if isinstance(files, list):
@@ -158,4 +161,4 @@ def _here(folder: Path, files: Any) -> Any:
 
 
 def _wrong(path: Path, expected: str) -> HedgerowError:
-    return HedgerowError(f"Expected {expected}, in the task {path.name!r}; correct it.")
+    return HedgerowError(f"In the task {path.name!r}: expected {expected}; correct the file.")

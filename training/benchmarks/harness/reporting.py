@@ -11,15 +11,15 @@ from typing import Any
 from unittest.mock import patch
 
 Progress = Callable[[int, int], None]
-"""Called with (requests done, requests in all); may raise to cancel."""
+"""Called with (requests done, total requests). May raise to cancel."""
 
 MODULES = ("lm_eval.api.model", "lm_eval.api.task", "lm_eval.models.huggingface")
-"""Those whose ``tqdm`` a measurement goes through."""
+"""The modules whose ``tqdm`` is replaced."""
 
 
 @contextmanager
 def reported(on_progress: Progress) -> Iterator[None]:
-    """Inside, every prompt that is built and every request that is answered is reported."""
+    """A context that reports every prompt that is built and every request that is answered."""
 
     def bar(items: Iterable[Any] | None = None, *, total: int = 0, **_: Any) -> _Bar:
         return _Bar(items, total, on_progress)
@@ -36,7 +36,7 @@ def reported(on_progress: Progress) -> Iterator[None]:
 
 
 class _Bar:
-    """In place of tqdm's: counts requests; what is iterated are prompts, which take no time."""
+    """Replaces tqdm's class and counts requests. Iterated items are prompts, which take no time."""
 
     def __init__(self, items: Iterable[Any] | None, total: int, on_progress: Progress) -> None:
         self._items, self._total, self._report = items, total, on_progress
@@ -52,4 +52,4 @@ class _Bar:
         self._report(self._done, self._total)
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Does nothing."""

@@ -23,21 +23,21 @@ from training.benchmarks.harness.own_tasks import own_task
 from training.hub.offline import asked_once
 
 FEWSHOT_SEED = 1234
-"""The harness's own, by which it chooses the solved examples."""
+"""The harness's own seed for choosing the solved examples."""
 
 
 @dataclass(frozen=True)
 class LoadedTask:
-    """A task, or a group of them, that a language model can be measured with.
+    """A task or a group of tasks for measuring a language model.
 
     Attributes:
-        id: of its results.
+        id: the benchmark id of its results.
         title: for people.
-        metric, filter: whose figure is the score.
-        data: where its items come from, for people.
-        parts: the harness's tasks by name: MMLU's 57 subjects, else one.
-        loaded: as the harness's ``evaluate`` takes it.
-        data_hash: SHA-256 (64 hex digits) of the items and of how they are asked.
+        metric, filter: the metric used as the score.
+        data: the source of its items, for people.
+        parts: the harness's tasks by name: 57 subjects for MMLU, otherwise one task.
+        loaded: the input of the harness's ``evaluate``.
+        data_hash: SHA-256 (64 hex digits) of the items and their prompts.
     """
 
     id: str
@@ -51,15 +51,15 @@ class LoadedTask:
 
     @property
     def items(self) -> int:
-        """In all parts."""
+        """The number of items in all parts."""
         return sum(len(part.eval_docs) for part in self.parts.values())
 
 
 def require_task(name: str, folder: Path | None) -> None:
-    """Check that there is such a task, without loading anything.
+    """Check that a task exists, without loading anything.
 
     Raises:
-        HedgerowError: as `own_task`, or the harness is not installed.
+        HedgerowError: as in `own_task`, or the harness is not installed.
     """
     require_harness()
     if folder is None:
@@ -72,11 +72,12 @@ def load_task(name: str, folder: Path | None = None) -> LoadedTask:
     """A task with its data, from the model hub or its cache.
 
     Args:
-        name: in ``names.KNOWN``, or of a task in the folder.
-        folder: with tasks of one's own; None for none.
+        name: a name in ``names.KNOWN``, or a task in the folder.
+        folder: the folder with the user's own tasks, if any.
 
     Raises:
-        HedgerowError: as `own_task`, the harness is not installed, or the data can't be had.
+        HedgerowError: as in `own_task`, or the harness is not installed, or the data can't be
+            loaded.
     """
     require_task(name, folder)
     known = KNOWN.get(name)
@@ -116,7 +117,7 @@ def _loaded(known: KnownTask | None, own: dict[str, Any] | None) -> dict[str, An
 
 
 def _ask_as_the_paper(part: Any, shots: int | None) -> None:
-    """Set the number of examples; a task's own where it is None, and 0 where it has none."""
+    """Set the number of examples. None keeps a task's own number, or sets 0 if it has none."""
     if shots is None:
         shots = part.get_config("num_fewshot") or 0
     part.set_config(key="num_fewshot", value=shots)
@@ -142,7 +143,7 @@ def _task(name: str, title: str, known: KnownTask | None, loaded: dict[str, Any]
 
 
 def _hash(parts: dict[str, Any]) -> str:
-    """Of the items and of how they are asked, wherever the data lie."""
+    """The SHA-256 of the items and their prompts, without the location of the data."""
     digest = hashlib.sha256()
     for name, part in parts.items():
         asked = part.dump_config()
@@ -158,13 +159,13 @@ def _json(value: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    """Of a function without its address, which is another one in every process."""
+    """The description of a function without its address, which differs in every process."""
     return str(getattr(value, "__qualname__", value))
 
 
 @contextmanager
 def sandboxed() -> Iterator[None]:
-    """Inside, the templates of tasks can read an item, and run nothing."""
+    """A context in which the templates of tasks can read an item but run no code."""
     from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
     from lm_eval import utils
 

@@ -36,8 +36,9 @@ class CommonErrors(NamedTuple):
 
     Attributes:
         models: their labels.
-        items: that all of them were measured on.
-        by_count: for each number of models from 0 on, how many items exactly that many get wrong.
+        items: the number of items that all of them were measured on.
+        by_count: for each number of models from 0 on, the number of items that exactly this many
+            get wrong.
         errors: the items that at least ``least`` models get wrong, most models first.
         parts: of breakdowns (antonym pairs) among the errors, those with most errors first.
     """
@@ -54,12 +55,12 @@ def common_errors(results: Mapping[str, Result], *, least: int | None = None) ->
     """The items that several models get wrong. Ties and missing answers count as wrong.
 
     Args:
-        results: by label of the model, all of the same benchmark and data.
-        least: models that must get an item wrong; None for all of them.
+        results: the results by model label, all of the same benchmark and data.
+        least: the minimum number of models that get an item wrong; None means all of them.
 
     Raises:
-        HedgerowError: fewer than two models, results that have no right and wrong, or ``least`` is
-            not a number of these models.
+        HedgerowError: there are fewer than two models, the results have no right and wrong, or
+            ``least`` is out of range.
     """
     if len(results) < 2:
         raise HedgerowError(
@@ -103,7 +104,7 @@ def _parts(errors: Sequence[SharedError], every: Sequence[SharedError]) -> list[
 
 
 def _counted(found: Sequence[SharedError]) -> Counter[tuple[str, str]]:
-    """How many items belong to each part."""
+    """The number of items in each part."""
     parts = ({(mark.breakdown, mark.value) for mark in error.row.marks} for error in found)
     return Counter(part for of_item in parts for part in of_item)
 

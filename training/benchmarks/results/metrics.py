@@ -21,7 +21,7 @@ class PartScore(NamedTuple):
 
 
 class JudgedRow(Protocol):
-    """What of one row per metric looks at."""
+    """The part of a row that a metric uses."""
 
     @property
     def right(self) -> bool | None: ...

@@ -23,7 +23,7 @@ GENERAL, PARAPHRASE, NLI, STSB = OBJECTIVES = (
 )
 
 OTHER = "other"
-"""What a name does not say, or another objective."""
+"""The label for names that do not show the objective, or show another one."""
 
 _FIRST_FITTING = (
     (re.compile("paraphrase|quora"), PARAPHRASE),
@@ -40,7 +40,7 @@ class ModelAccuracy(NamedTuple):
 
     Attributes:
         published: printed by the paper, not measured here.
-        n: items.
+        n: the number of items.
     """
 
     model: str
@@ -55,11 +55,11 @@ class ModelAccuracy(NamedTuple):
 
 
 class ObjectiveGroup(NamedTuple):
-    """The published models of an objective; figures in points.
+    """The published models with one objective; scores are in points.
 
     Attributes:
-        variance: over the models of the group (n - 1), in points squared.
-        lower, upper: quartiles.
+        variance: the sample variance over the models, in points squared.
+        lower, upper: the quartiles.
     """
 
     objective: str
@@ -76,7 +76,7 @@ class ObjectiveGroup(NamedTuple):
 def objective_of(model: str) -> str:
     """The training objective of a model, from the last part of its name.
 
-    A model that was trained here has another objective than its base, whose name it contains.
+    A model that was trained here contains the name of its base but has a different objective.
     """
     if _TRAINED_HERE.match(model):
         return OTHER
@@ -147,7 +147,7 @@ def measured_accuracies(rows: Sequence[Scored]) -> list[ModelAccuracy]:
     """The user's results on the largest SemAntoNeg data that was measured.
 
     Args:
-        rows: as ``newest`` gives them.
+        rows: the result of ``newest``.
     """
     own = [row for row in rows if row.benchmark == SemAntoNeg.id]
     largest = max(own, key=lambda row: row.n, default=None)

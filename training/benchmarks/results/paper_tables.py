@@ -30,7 +30,7 @@ class Line:
 
     Attributes:
         name: the model's full name; '' of a published one.
-        base: the line of the model that this one was trained from; '' for none.
+        base: the line of the model that this one was trained from; '' if there is none.
         source: the paper and the table of a published line, separated by a comma.
         kind: the architecture.
         spent: time and cost per item of a measured model, by benchmark.
@@ -112,8 +112,8 @@ def latex(
     Published lines come last, under a rule, in italics.
 
     Args:
-        titles: of the columns, by benchmark, in their order.
-        details: further columns before these: title → a text a line.
+        titles: the titles of the columns, by benchmark, in their order.
+        details: further columns before these: title → one text per line.
     """
     more = dict(details or {})
     table = cells(lines, list(titles))

@@ -14,25 +14,26 @@ SEMANTONEG = Path(__file__).with_name("semantoneg_table_8.json")
 """One benchmark and 123 models: a name and its score per line."""
 
 NEGATION, GENERAL, LANGUAGE = "negation", "general", "lm_eval"
-"""What a line is of that is no benchmark here: the average of the four negation benchmarks, that of
-MTEB's kinds of tasks (one kind is 'general:STS'), that of lm_eval's tasks (one is 'lm_eval:mmlu').
+"""The benchmark value of a line that is an average over several tests: the four negation
+benchmarks, MTEB's kinds of tasks (one kind is 'general:STS'), or lm_eval's tasks (one task is
+'lm_eval:mmlu').
 """
 
 
 class Published(NamedTuple):
-    """A number of a paper.
+    """A score printed in a paper.
 
     Attributes:
-        benchmark: the id of one of ``catalogue.BENCHMARKS``, or as `NEGATION`, `GENERAL`,
+        benchmark: the id of one of ``catalogue.BENCHMARKS``, or `NEGATION`, `GENERAL` or
             `LANGUAGE`.
-        label: how the paper calls it.
-        model: how the paper calls it.
-        hub: the model's name on the model hub; '' where the paper gives none.
+        label: the paper's name for the benchmark.
+        model: the paper's name for the model.
+        hub: the model's name on the model hub; '' if the paper gives none.
         score: in points.
-        table, title, paper: where it stands.
-        suite: of MTEB, which a general average is of: 'full' or 'lite'; '' elsewhere.
+        table, title, paper: the place in the paper, and the paper.
+        suite: for a general average, the suite of MTEB: 'full' or 'lite'; otherwise ''.
         kind: the model's architecture.
-        published: what marks it in a table; a measured score has none.
+        published: its mark in a table; a measured score has none.
     """
 
     benchmark: str
@@ -50,10 +51,10 @@ class Published(NamedTuple):
 
 @cache
 def published() -> tuple[Published, ...]:
-    """All of them, table by table, line by line, as printed.
+    """All published scores, table by table and line by line, as printed.
 
-    Five of HedgeTriple's averages over the negation benchmarks do not follow from their lines (the
-    file's note names them).
+    Five of HedgeTriple's averages over the negation benchmarks do not match the scores in their
+    lines. The file's note names them.
     """
     tables = json.loads(FILE.read_text(encoding="utf-8"))["tables"]
     numbers = [number for table in tables for number in _numbers(table)]
@@ -61,7 +62,7 @@ def published() -> tuple[Published, ...]:
 
 
 def _of_one_benchmark(file: Path) -> dict[str, Any]:
-    """A table of one benchmark as those of several are written."""
+    """Convert a table with one benchmark to the format of tables with several."""
     table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     scores: dict[str, float | None] = table["scores"]
     models = [

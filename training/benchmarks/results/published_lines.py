@@ -1,4 +1,4 @@
-"""Which published lines a table shows: SemAntoNeg's paper alone prints more than a hundred."""
+"""The published lines that a table shows: SemAntoNeg's paper alone prints more than a hundred."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from training.benchmarks.results.paper_tables import Line
 
 MOST_PUBLISHED = 24
-"""Lines of a paper in the table of scores unless somebody searches: all of NevIR's."""
+"""Maximum number of lines per paper in the table of scores without a search: all of NevIR's."""
 
 
 def paper_of(line: Line) -> str:
@@ -20,16 +20,17 @@ def shortened(
 ) -> tuple[list[Line], int]:
     """The measured lines, and those of the papers.
 
-    A paper with few lines has them all, in its order. One with too many has those of the models
-    that are measured here, and then those with the highest scores; or, in a search, those that are
-    looked for. They are sorted by score.
+    A paper with few lines is shown completely, in its own order. Otherwise the lines of models that
+    are measured here come first, then those with the highest scores. A search shows the matching
+    lines. These selections are sorted by score.
 
     Args:
-        search: words that a model's name must have in such a paper, in any case of letters.
-        most: lines of a paper that are not too many.
+        search: words that a model's name must contain in a paper with too many lines; case does not
+            matter.
+        most: the maximum number of lines of a paper that is shown completely.
 
     Returns:
-        The lines, and how many published ones are left out.
+        The lines, and the number of published lines that are left out.
     """
     measured = [line for line in lines if not line.published]
     published = [line for line in lines if line.published]

@@ -40,7 +40,7 @@ class Scored:
     """One stored result; fields as in `BenchmarkResult`.
 
     Attributes:
-        model: its full name.
+        model: the model's full name.
         file: relative to the data folder; '' for mteb's tasks.
         short: the model's short name, unique among the models that have results.
     """
@@ -130,8 +130,8 @@ def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Sco
     """The newest result of each model, architecture, scoring, benchmark and data, the newest first.
 
     Args:
-        kind: only `NEGATION` or `GENERAL_ABILITY`.
-        benchmark: only this one.
+        kind: `NEGATION` or `GENERAL_ABILITY`, to select only these.
+        benchmark: the id of a benchmark, to select only this one.
     """
     newest_id = func.max(col(BenchmarkResult.id))
     ids = select(newest_id).group_by(

@@ -36,10 +36,10 @@ class ScoreColumn(NamedTuple):
     Attributes:
         key: as in ``Scored.column``; of an average as above.
         title: for people.
-        data: where the items come from; '' of an average.
-        n: items; 0 of an average and of mteb's tasks.
+        data: the source of the items; '' for an average.
+        n: the number of items; 0 for averages and mteb tasks.
         kind: 'negation' or 'general'.
-        benchmark: its id, or of a task of lm_eval's, or mteb's name for a task; '' of an average.
+        benchmark: its id, the id of an lm_eval task, or mteb's name of a task; '' for an average.
         chance: score of random guessing, in points; None if it is undefined.
     """
 

@@ -29,7 +29,7 @@ ANY, ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER = AGREEMENTS = (
 """Which of two models answered an item correctly."""
 
 _NUMBER = re.compile(r" \d+$")
-"""Behind a further variant of a type."""
+"""The number at the end of the name of a type's second and later variants."""
 
 _QUERIES, _DOCUMENTS = ("q1", "q2"), ("doc1", "doc2")
 
@@ -38,8 +38,8 @@ class ComparedTexts(NamedTuple):
     """Two texts of an item that a model compared.
 
     Attributes:
-        query, candidate: what they are called in `ItemResult.texts`.
-        score: as the model gave it; NaN where it gave none.
+        query, candidate: their labels in `ItemResult.texts`.
+        score: the model's score; NaN if it gave none.
     """
 
     query: str
@@ -51,10 +51,10 @@ class Grade(NamedTuple):
     """The ranks that a model gives to the pairs with the same human score.
 
     Attributes:
-        name: the score, or from which to which.
-        quantiles: as in `QUANTILES`, of the pairs' places among all that the model scored: from 0
-            for the least similar to 1. Places are what the correlation is of, and models that score
-            on different scales can be compared.
+        name: the score, or the range of scores.
+        quantiles: the `QUANTILES` of the pairs' ranks among all pairs that the model scored, from 0
+            (least similar) to 1. The correlation uses ranks, too, and they make models with
+            different scales comparable.
     """
 
     name: str
@@ -67,10 +67,10 @@ class ItemFilter:
     """A filter for items.
 
     Attributes:
-        outcome: of the first model; '' for any.
-        part: (breakdown, value) that an item must belong to; None for any.
-        agreement: one of `AGREEMENTS`, where there is a second model.
-        text: a part of one of its texts, in any case of letters.
+        outcome: the outcome of the first model; '' means any.
+        part: the (breakdown, value) that an item must belong to; None means any.
+        agreement: one of `AGREEMENTS`, if there is a second model.
+        text: a part of one of its texts; case does not matter.
     """
 
     outcome: str = ""
@@ -97,11 +97,11 @@ def compared(row: ItemResult) -> list[ComparedTexts]:
 
 
 def nearest(row: ItemResult) -> ComparedTexts | None:
-    """The text that the model finds nearest of those that it should not; None where each of
-    several queries has its own, or nothing has a score.
+    """The wrong text that the model finds most similar; None if each of several queries has its
+    own, or if there are no scores.
 
-    What should be near is what a right answer has on top: of SemAntoNeg the last candidate, of
-    ExcluIR the first, of Hedgerow the positives.
+    The correct texts are the last candidate in SemAntoNeg, the first in ExcluIR, and the positives
+    in Hedgerow's benchmark.
     """
     found = [one for one in compared(row) if np.isfinite(one.score)]
     if len({one.query for one in found}) != 1:
@@ -111,7 +111,8 @@ def nearest(row: ItemResult) -> ComparedTexts | None:
 
 
 def right_candidates(row: ItemResult) -> set[str]:
-    """The names of the texts that a right model finds nearest; none where there are no such."""
+    """The names of the texts that a correct model finds most similar; empty if the benchmark has
+    none."""
     near = {mark.value for mark in row.marks if mark.breakdown == POSITIVE}
     names = set(row.texts)
     if near:
@@ -125,7 +126,8 @@ def items(
     """The items that match the filter. For a correlation, the largest rank errors come first.
 
     Args:
-        second: of the same benchmark and data; items that it lacks have none.
+        second: the result of the second model, for the same benchmark and data; items that it lacks
+            get no second result.
     """
     wanted = wanted or ItemFilter()
     others = {row.key: row for row in second.rows} if second else {}

@@ -35,11 +35,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def details(line: Line, names: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """The cells of a line in these columns, as they are shown.
+    """The cells of a line in these columns, as displayed.
 
     Args:
-        names: out of `DETAILS`.
-        columns: keys of the columns with scores.
+        names: a selection of `DETAILS`.
+        columns: the keys of the columns with scores.
     """
     spent = per_item(line, columns)
     cells = {KIND: line.kind or NOTHING, SECONDS: shown(spent.seconds), COST: shown(spent.cost)}

@@ -15,22 +15,23 @@ SEED = 0
 """The seed of all resampling, so that results are reproducible."""
 
 RESAMPLES = 2_000
-"""Of the bootstrap, and permutations of a test: enough for the first two digits."""
+"""Number of bootstrap samples, and of permutations in a test: enough for the first two digits."""
 
 CONFIDENCE = 0.95
 
 AT_ONCE = 4_000_000
-"""Numbers that resampling holds in memory at a time: 32 MB an array."""
+"""Number of values that resampling holds in memory at a time: 32 MB per array."""
 
 Values = Callable[[np.ndarray], np.ndarray]
-"""(…, units) numbers of units → the score of each row of them, in points."""
+"""Maps an array of unit numbers, shape (…, units), to the score of each row, in points."""
 
 
 class Interval(NamedTuple):
     """A bootstrap confidence interval, in points.
 
     Attributes:
-        units: the number of resampled units: groups of items made from the same sentence.
+        units: the number of resampled units. A unit is a group of items made from the same
+            sentence.
     """
 
     low: float
@@ -43,11 +44,12 @@ class PairedTest(NamedTuple):
     """A paired test of two models on the same items.
 
     Attributes:
-        difference: the second model's score less the first one's, in points.
-        p: two-sided; how likely so large a difference is if both are equally good.
+        difference: the second model's score minus the first one's, in points.
+        p: the two-sided p-value: the probability of such a large difference if both are equally
+            good.
         test: 'McNemar' or 'permutation', see `compare`.
-        better, worse: items that only the second, or only the first model got right; None for a
-            correlation.
+        better, worse: the numbers of items that only the second, or only the first model got right;
+            None for a correlation.
     """
 
     difference: float
@@ -63,8 +65,8 @@ Rank = Literal["best", "second", ""]
 def interval(result: Result) -> Interval:
     """The percentile bootstrap interval of a result's score. It is reproducible.
 
-    Items made from the same sentence are resampled together, because they are not independent. At
-    0 and 100 points, where a bootstrap has no width, it is the Clopper-Pearson interval.
+    Items made from the same sentence are resampled together, because they are not independent. At 0
+    and 100 points, a bootstrap interval has no width, so it is the Clopper-Pearson interval.
 
     Raises:
         HedgerowError: the result has no rows.
@@ -92,7 +94,7 @@ def interval(result: Result) -> Interval:
 
 
 def interval_of_extreme(score: float, units: int) -> Interval:
-    """The interval at 0 or 100 points, where all units are wrong or all are correct."""
+    """The interval at 0 or 100 points: all units are wrong, or all are correct."""
     from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
 
     found = binomtest(units if score else 0, units).proportion_ci(CONFIDENCE)
@@ -102,11 +104,12 @@ def interval_of_extreme(score: float, units: int) -> Interval:
 def compare(first: Result, second: Result) -> PairedTest:
     """Test whether two models differ, item by item.
 
-    Where each item is right or wrong by itself, McNemar's exact test: among the items that only one
-    model got right, each is as likely to be first's as second's. Where items come in groups made
-    from the same sentence, or the score is a correlation, McNemar does not hold; there a
-    permutation test swaps the two models' answers, group by group, at random (for a correlation
-    their ranks, since different models' scores are on different scales).
+    If items are independent and either right or wrong, this is McNemar's exact test: under the null
+    hypothesis, each item that only one model got right is equally likely to be the first or the
+    second model's. McNemar's test is not valid if several items were made from the same sentence,
+    or if the score is a correlation. Then a permutation test randomly swaps the two models'
+    answers, group by group. For a correlation, it swaps their ranks, because different models'
+    scores are on different scales.
 
     Raises:
         HedgerowError: the results are of different benchmarks or data.
@@ -180,7 +183,7 @@ def _sampler(result: Result) -> tuple[int, Values]:
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Pearson's correlation along the last axis; 0 where one side does not vary."""
+    """Pearson's correlation along the last axis; 0 if one side does not vary."""
     one = first - first.mean(axis=-1, keepdims=True)
     two = second - second.mean(axis=-1, keepdims=True)
     scale = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
@@ -188,7 +191,7 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _aligned(first: Result, second: Result) -> tuple[list[ItemResult], list[ItemResult]]:
-    """The rows of both, item by item, whatever the order of the data was."""
+    """The rows of both results, item by item, whatever the order of the data."""
     keys = [row.key for row in first.rows]
     by_key = {row.key: row for row in second.rows}
     if len(by_key) == len(second.rows) and by_key.keys() == set(keys):
@@ -197,7 +200,7 @@ def _aligned(first: Result, second: Result) -> tuple[list[ItemResult], list[Item
 
 
 def _swapped_sums(sums: np.ndarray) -> float:
-    """p of a permutation test of paired sums, shape (groups, 2)."""
+    """The p-value of a permutation test of paired sums, shape (groups, 2)."""
     return _permuted(
         sums[:, 0].astype(float),
         sums[:, 1].astype(float),
@@ -206,7 +209,7 @@ def _swapped_sums(sums: np.ndarray) -> float:
 
 
 def _swapped_ranks(first: Sequence[ItemResult], second: Sequence[ItemResult]) -> float:
-    """p of a permutation test of two models' correlations with the same scores of people."""
+    """The p-value of a permutation test of two models' correlations with the same human scores."""
     from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
 
     both = [(a, b) for a, b in zip(first, second, strict=True) if a.answered and b.answered]

@@ -1,8 +1,8 @@
 """SemAntoNeg without the antonym pairs in a model's training data.
 
 A model that was trained on a release has seen some of the test's antonym pairs there, in other
-sentences. The score over the other items shows how well it handles unseen pairs.
-The encoder *hedgerow-minilm* was trained on the corpora that come with Hedgerow, all of them.
+sentences. The score over the other items shows how well it handles unseen pairs. The encoder
+*hedgerow-minilm* was trained on all corpora that come with Hedgerow.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _BATCH = 5_000
 BUNDLED = "the corpora that come with Hedgerow"
 
 OTHER_WORDS = ("affixal", "lexical", "negated_antonym", "affirmation", "free_contradiction")
-"""Types that exchange words of an anchor; the others only add some."""
+"""Types that replace words of an anchor. The other types only add some."""
 
 
 class UnseenScore(NamedTuple):
-    """The score over the items whose antonyms are in nothing that the model was trained on.
+    """The score over the items whose antonyms do not occur in the model's training data.
 
     Attributes:
-        releases: the numbers of those that it was trained on.
-        score: in points; None where no item is left.
-        n: items that are left.
-        left_out: items whose antonym pair is in a release.
+        releases: the numbers of the releases that it was trained on.
+        score: in points; None if no item is left.
+        n: the number of items that are left.
+        left_out: the number of items whose antonym pair is in a release.
     """
 
     releases: tuple[int, ...]
@@ -51,7 +51,7 @@ class UnseenScore(NamedTuple):
     n: int
     left_out: int
     bundled: bool = False
-    """Whether it was trained on the corpora that come with Hedgerow."""
+    """Whether the model was trained on the corpora that come with Hedgerow."""
 
     @property
     def where(self) -> str:
@@ -61,7 +61,7 @@ class UnseenScore(NamedTuple):
 
     @property
     def description(self) -> str:
-        """A sentence."""
+        """A sentence about the score."""
         where = self.where
         if self.score is None:
             return f"The antonym pairs of all items are in {where}."
@@ -79,9 +79,9 @@ class UnseenScore(NamedTuple):
 def unseen_scores(
     session: Session, data_folder: Path, rows: Iterable[Scored]
 ) -> dict[int, UnseenScore]:
-    """The second scores of the SemAntoNeg results of models that were trained here, by result.
+    """The second scores of the SemAntoNeg results of models that were trained here, by result id.
 
-    A result whose file is gone has none.
+    A result without its file has no second score.
     """
     own = [row for row in rows if row.benchmark == SemAntoNeg.id and row.file]
     taught = {hash_: _taught(session, hash_) for hash_ in {row.model_hash for row in own}}
@@ -99,11 +99,11 @@ def unseen_scores(
 
 
 def taught_pairs(session: Session, release: Release, pairs: Iterable[str]) -> frozenset[str]:
-    """Those of some antonym pairs that a release teaches, in any split: one of the two words is in
-    an anchor, and the other one is new in a variant of it.
+    """The antonym pairs that a release teaches, in any split. One of the two words must be in an
+    anchor, and the other must be new in one of its variants.
 
     Args:
-        pairs: as SemAntoNeg's results name them, such as 'cold / hot'.
+        pairs: the names of pairs in SemAntoNeg's results, such as 'cold / hot'.
     """
     wanted = frozenset(pairs)
     key = release.content_hash, wanted
@@ -118,12 +118,12 @@ def taught_pairs(session: Session, release: Release, pairs: Iterable[str]) -> fr
 
 @cache
 def pairs_in_corpora(pairs: frozenset[str]) -> frozenset[str]:
-    """Those of some antonym pairs that the corpora teach which come with Hedgerow."""
+    """The antonym pairs that the bundled corpora teach."""
     return frozenset(_shown(anchors_with_variants(OTHER_WORDS), pairs))
 
 
 _known: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
-"""By content hash and pairs: a release never changes, and pages ask again and again."""
+"""A cache by content hash and pairs. A release never changes, and pages ask repeatedly."""
 
 
 def _shown(rows: Iterable[Row[str, str] | tuple[str, str]], pairs: Iterable[str]) -> Iterator[str]:

@@ -34,20 +34,20 @@ from training.models.known import folder_of
 from training.models.size import weight_of
 
 LOADING = 10.0
-"""Seconds until a model computes."""
+"""Seconds until a model starts to compute."""
 
 SHORTEST_ANSWER = 5.0
-"""Tokens: '1', or '0.85'."""
+"""Tokens of a short answer, such as '1' or '0.85'."""
 
 
 class Chats(NamedTuple):
     """The prompts of a chat model, and their cost.
 
     Attributes:
-        tokens_in, tokens_out: about.
+        tokens_in, tokens_out: the approximate numbers of tokens.
         cost: US dollars for these tokens; None without a price.
-        most: US dollars if every answer has the maximum length; None without a price, or if
-            earlier answers show how long they are.
+        most: US dollars if every answer has the maximum length; None without a price, or if earlier
+            answers show their usual length.
     """
 
     prompts: int
@@ -91,7 +91,7 @@ def plan_benchmarks(
     """The estimate for measuring these models with these benchmarks, without mteb tasks.
 
     Args:
-        asked_with: the versions of the prompts that language models are asked with.
+        asked_with: the versions of the prompts for language models.
 
     Raises:
         HedgerowError: there is no such version.

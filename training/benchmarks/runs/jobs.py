@@ -52,8 +52,8 @@ RERANKING = "Reranking"
 LONGEST_NAME = 150
 
 MOST_PARTS = 60
-"""Of a breakdown that the database keeps: MMLU has 57 subjects, SemAntoNeg a thousand antonym
-pairs. The file with the rows has them all."""
+"""Maximum number of parts of a breakdown in the database. MMLU has 57 subjects, SemAntoNeg a
+thousand antonym pairs. The file with the rows has all of them."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Job(NamedTuple):
     """One thing to measure with a model.
 
     Attributes:
-        items: how much of the progress it is.
-        data_hash: of what it will be measured on.
-        general: it is one of mteb's tasks.
-        language: it is a task of lm_eval's, for language models.
-        prompt: what language models are asked with; None where they are asked otherwise.
-        require_data: raises HedgerowError where its data can't be had; called before the model is
+        items: the number of items, for the progress.
+        data_hash: the hash of the data.
+        general: whether it is an mteb task.
+        language: whether it is an lm_eval task, for language models.
+        prompt: the name of the prompt for language models; None if the job uses none.
+        require_data: raises HedgerowError if the data can't be loaded; called before the model is
             loaded.
     """
 
@@ -147,10 +147,10 @@ def negation_job(opened: OpenData) -> Job:
 
 
 class _Watch:
-    """What measuring takes, while it lasts; a chat model's account keeps it between two attempts.
+    """The time of a measurement in progress. A chat model's account keeps it between attempts.
 
     Attributes:
-        seconds: so far, earlier attempts of the run among them.
+        seconds: the time so far, including earlier attempts of the run.
     """
 
     def __init__(self, scorer: Scorer, measures: str) -> None:
@@ -158,7 +158,7 @@ class _Watch:
         self._scorer = scorer
         if self._account:
             self._account.measures = measures
-        self._before = self._said()
+        self._before = self._usage()
 
     def __enter__(self) -> None:
         self._since = time.monotonic()
@@ -168,15 +168,15 @@ class _Watch:
         if kind and self._account:
             self._account.took(self.seconds)
 
-    def _said(self) -> tuple[int, int]:
+    def _usage(self) -> tuple[int, int]:
         """The number of prompts to a chat model, and the tokens of its answers."""
         if not isinstance(self._scorer, Chat):
             return 0, 0
         return self._scorer.asked, self._account.tokens_out if self._account else 0
 
     def spent(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, Any]:
-        """What a result's summary says of it: ``seconds`` and ``cost`` of the whole measurement,
-        ``took`` of this attempt."""
+        """Values for the result's summary: ``seconds`` and ``cost`` of the whole measurement, and
+        ``took`` for this attempt."""
         before, cost = 0.0, None
         if self._account:
             before = self._account.seconds.get(self._account.measures, 0.0)
@@ -189,7 +189,7 @@ class _Watch:
         }
 
     def _took(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, float]:
-        asked, tokens = (now - then for now, then in zip(self._said(), self._before, strict=True))
+        asked, tokens = (now - then for now, then in zip(self._usage(), self._before, strict=True))
         if isinstance(self._scorer, Chat):
             return took(asked, self.seconds, tokens_out=tokens)
         work = units(size_of(benchmark), found.architecture)
@@ -293,11 +293,11 @@ def _general_job(task: Any) -> Job:
 
 
 def _mteb_name(name: str) -> str:
-    """How mteb's files call a model, in a folder's name; the fingerprint tells models apart."""
+    """The folder name for a model in mteb's format. The fingerprint distinguishes models."""
     return (Path(name).name if Path(name).is_absolute() else name)[-LONGEST_NAME:]
 
 
 def digest(found: FoundModel) -> str:
-    """What tells the files of several models in one folder apart."""
+    """A suffix that distinguishes the files of several models in one folder."""
     known_by = "\0".join((found.name, found.architecture, found.scoring))
     return hashlib.sha256(known_by.encode()).hexdigest()[:8]

@@ -56,16 +56,17 @@ logger = logging.getLogger(__name__)
 def work(context: RunContext) -> dict[str, Any]:
     """Measure everything that the run has no result for yet (run kind ``benchmark``).
 
-    Parameters of the run: those of `BenchmarkRequest`. What fails leaves the rest alone; the run
-    then ends as failed, and does only what is missing when it is carried out again.
+    Parameters of the run: those of `BenchmarkRequest`. After a failure, the run continues with the
+    rest and ends as failed. A second attempt only measures what is missing.
 
     Returns:
         ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do some of the
-        tasks of general ability); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
+        tasks for general ability); with chat models also ``cost`` (US dollars) and
+        ``cost_is_estimate``.
 
     Raises:
         NotMeasured: something could not be measured.
-        RunPaused: the budget of the chat models is spent; what was answered is kept.
+        RunPaused: the budget of the chat models is spent; the answers so far are kept.
     """
     share_the_processor()
     request = BenchmarkRequest.model_validate(context.parameters)
@@ -84,7 +85,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
 
 def _cost(accounts: Sequence[Account]) -> dict[str, Any]:
-    """What the chat models of a run cost; the last account has what the others have, too."""
+    """The cost of a run's chat models. The last account includes the others."""
     if not accounts:
         return {}
     ledger = accounts[-1].ledger
@@ -104,7 +105,7 @@ class _Work:
     """The execution of a benchmark run in this process.
 
     Attributes:
-        accounts: of the chat models.
+        accounts: the accounts of the chat models.
         stored: (model, architecture, scoring, benchmark, data hash) of this run's results.
         problems: the model and one sentence for each failure.
         left_out: titles of models that can't do some of the tasks for general ability.
@@ -164,7 +165,7 @@ class _Work:
                     self._job(number, found, job, scorer)
 
     def _has_data(self, found: FoundModel, job: Job) -> bool:
-        """Whether a job's data can be had; where they can't, that is one of the problems."""
+        """Whether the data of a job is available. If not, this is recorded as a problem."""
         try:
             job.require_data(self.context, found)
         except HedgerowError as error:

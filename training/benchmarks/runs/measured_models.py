@@ -83,7 +83,7 @@ class FoundModel(NamedTuple):
 
     def asked_with(self, prompt: MeasuringName | None) -> Self:
         """The model for a benchmark that uses this prompt, or none. Edits of other prompts have no
-        effect there."""
+        effect on it."""
         if self.architecture not in PROMPTED:
             return self
         wording = installed()
@@ -112,7 +112,7 @@ def model_title(
 
     Args:
         name: its short name.
-        edited: of what a language model was asked with, as `Wording.edited` gives it.
+        edited: the edited prompts of a language model, as in `Wording.edited`.
     """
     usual = architecture in (BiEncoder.architecture, name) or name in BASELINES.values()
     notes = [] if usual else [architecture]
@@ -126,10 +126,10 @@ def chosen_model(
     """The requested model.
 
     Args:
-        called: what the person who gave a value calls it.
+        called: the user's names for the values, for messages.
 
     Raises:
-        HedgerowError: a value is not usable, or as `require_known`.
+        HedgerowError: a value is not usable, or as in `require_known`.
     """
     choice = checked(ModelChoice, values, called=called)
     require_known(choice)
@@ -140,7 +140,8 @@ def require_known(choice: ModelChoice) -> None:
     """Check that the architecture exists and that the choice is complete.
 
     Raises:
-        HedgerowError: that, or it takes no prompts, or a plug-in can't be loaded.
+        HedgerowError: the architecture is unknown or takes no prompts, the name is missing, or a
+            plug-in can't be loaded.
     """
     if choice.takes != "nothing" and not choice.name.strip():
         raise HedgerowError(
@@ -154,10 +155,10 @@ def require_known(choice: ModelChoice) -> None:
 
 
 def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
-    """The choice as it is stored, with the name that results use.
+    """The choice in its stored form, with the model name that results use.
 
     Raises:
-        HedgerowError: as `clean_name`.
+        HedgerowError: as in `clean_name`.
     """
     require_known(choice)
     if choice.takes == "nothing":
@@ -184,7 +185,7 @@ def find_model(
     """The model of a choice returned by `clean_model`. A model on the hub is downloaded.
 
     Args:
-        asked_with: the versions of the prompts that language models are asked with.
+        asked_with: the versions of the prompts for language models.
 
     Raises:
         HedgerowError: its files are gone, have changed, or can't be downloaded.
@@ -214,13 +215,13 @@ def find_model(
 
 
 def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -> None:
-    """Check that the local files of a model are those of a model with the chosen architecture.
+    """Check that the local files of a model match the chosen architecture.
 
     Args:
-        choice: as `clean_model` gives it.
+        choice: as in `clean_model`.
 
     Raises:
-        HedgerowError: that, or its files are gone.
+        HedgerowError: they do not, or the files are gone.
     """
     if choice.takes != "model":
         return
@@ -235,12 +236,12 @@ def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -
 
 
 def usable_model(session: Session, settings: Settings, choice: ModelChoice) -> ModelChoice:
-    """The choice as it is stored, once its files are known to be those of such a model.
+    """The choice in its stored form, after checking that the files match the architecture.
 
     A model that is not on this machine yet is accepted.
 
     Raises:
-        HedgerowError: as `clean_model` and `require_fitting`.
+        HedgerowError: as in `clean_model` and `require_fitting`.
     """
     clean = clean_model(session, choice)
     require_fitting(session, settings, clean)
@@ -251,7 +252,7 @@ def may_be_asked(session: Session, settings: Settings, choice: ModelChoice) -> b
     """Whether the model is, or may be, a language model that gets prompts.
 
     Args:
-        choice: as `clean_model` gives it.
+        choice: as in `clean_model`.
 
     Raises:
         HedgerowError: its files are gone or damaged.
@@ -266,7 +267,7 @@ def may_do_general(architecture: str, prompts: Prompts) -> bool:
     """Whether the model can do mteb tasks. They need embeddings and the model's own prompts.
 
     Args:
-        architecture: '' where the model's files have yet to say it.
+        architecture: '' if only the model's files show it.
     """
     return architecture in ("", *GENERAL) and prompts == OWN_PROMPTS
 
@@ -275,13 +276,13 @@ def may_do_language(architecture: str) -> bool:
     """Whether the model can do lm_eval tasks. They need the likelihood of any text.
 
     Args:
-        architecture: '' where the model's files have yet to say it.
+        architecture: '' if only the model's files show it.
     """
     return architecture in ("", Causal.architecture)
 
 
 ACCOUNT = "spent.txt"
-"""In the folder of a run."""
+"""The file with the account of the chat models, in the folder of a run."""
 
 
 def scorer_of(
@@ -294,9 +295,9 @@ def scorer_of(
     """Load the model.
 
     Args:
-        folder: of a run; there a chat model's answers are kept, so that none is paid for twice,
-            and what they cost.
-        budget: at which the run pauses.
+        folder: the folder of the run. It stores a chat model's answers and their cost, so that no
+            answer is paid for twice.
+        budget: US dollars at which the run pauses.
 
     Raises:
         HedgerowError: it can't be loaded, or has another architecture.

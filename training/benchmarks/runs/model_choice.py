@@ -17,22 +17,24 @@ from training.models.known import MAX_ENCODER_NAME
 CHAT = Chat.architecture
 
 MAX_PROMPT = 1000
-"""Characters."""
+"""Maximum number of characters of a prompt."""
 
 
 class ModelChoice(BaseModel):
-    """A model that benchmarks are run with.
+    """A model to run benchmarks with.
 
     Attributes:
-        name: of an encoder, as `clean_name` takes it; of DPR, both encoders; of a chat model,
+        name: for an encoder, a name as in `clean_name`; for DPR, both encoders; for a chat model,
             the name that its server uses; '' for a baseline.
-        architecture: one of `known_architectures`; '' for what the model's files say. A stored run
-            may name a plug-in that is no longer installed: `require_known` refuses it.
-        query_prompt, document_prompt: put in front of queries and documents; None for the model's
+        architecture: one of `known_architectures`; '' means the architecture in the model's files.
+            A stored run may name a plug-in that is no longer installed; `require_known` refuses it.
+        query_prompt, document_prompt: prompts before queries and documents; None means the model's
             own prompts.
-        base_url: of a chat model's server; '' for the environment's, else OpenAI's.
-        max_tokens: of a chat model's answer; one that thinks aloud first needs thousands.
-        price: of a chat model, as it was when the run was requested.
+        base_url: address of a chat model's server; '' means that of the environment, or else
+            OpenAI's.
+        max_tokens: maximum length of a chat model's answer; a model that writes its reasoning first
+            needs thousands.
+        price: the price of a chat model at the time of the request.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,16 +63,16 @@ class ModelChoice(BaseModel):
 
     @property
     def takes(self) -> Takes:
-        """What its scorer is made of.
+        """The input that its scorer needs.
 
         Raises:
-            HedgerowError: as `scorer_class`.
+            HedgerowError: as in `scorer_class`.
         """
         return scorer_class(self.architecture).takes if self.architecture else "model"
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of its models: two for DPR, else one."""
+        """The names of its models: two for DPR, otherwise one."""
         may_be_dpr = self.architecture in ("", Dpr.architecture)
         return (may_be_dpr and halves_of(self.name)) or (self.name,)
 

@@ -19,11 +19,12 @@ from training.benchmarks.scorers.prompted.causal import Causal
 from training.models.size import BUILT_IN_WEIGHT
 
 LETTERS_PER_SECOND = 20_000.0
-"""Characters that the built-in encoder reads in a second on two CPU cores. Measured on one: 10,700
-to 13,200 a second of processor time, with texts of 50, 126, 305, 714 and 1,030 characters."""
+"""Characters per second that the built-in encoder reads on two CPU cores. On one core, it read
+10,700 to 13,200 per second of processor time, with texts of 50, 126, 305, 714 and 1,030
+characters."""
 
 TELLING = 2.0
-"""Seconds; what took less says nothing about the pace."""
+"""Seconds. A shorter measurement says nothing about the pace."""
 
 INSPECTED = 50
 """Number of newest results that the pace is estimated from."""
@@ -37,9 +38,9 @@ class RunPace(NamedTuple):
     """The time that an earlier result took.
 
     Attributes:
-        units: as `units` counts them; of a chat model the prompts that were asked.
-        weight: as `weight_of` gives it; 0 where nobody knows.
-        tokens_out: of a chat model's answers, as its server reported them.
+        units: as counted by `units`; for a chat model, the number of prompts.
+        weight: the result of `weight_of`; 0 if unknown.
+        tokens_out: the tokens of a chat model's answers, as reported by its server.
     """
 
     model: str
@@ -51,7 +52,7 @@ class RunPace(NamedTuple):
 
     @property
     def per_second(self) -> float:
-        """Units a second."""
+        """Units per second."""
         return self.units / self.seconds
 
 
@@ -67,7 +68,7 @@ def units(size: Size, architecture: str) -> float:
 def took(
     units: float, seconds: float, *, weight: float = 0.0, tokens_out: float = 0.0
 ) -> dict[str, float]:
-    """What the summary of a result keeps for `paces`."""
+    """The values in the summary of a result that `paces` reads."""
     return {
         "units": units,
         "seconds": round(seconds, 3),
@@ -97,9 +98,8 @@ def paces(session: Session) -> list[RunPace]:
 def pace_of(
     earlier: Sequence[RunPace], name: str, architecture: str, weight: float
 ) -> float | None:
-    """Units a second: as this model's newest result says; else as others' do, by their weights.
-
-    None where nothing is known of the model.
+    """Units per second, from this model's newest result, or from other models' results and the
+    ratio of the weights. None if there is nothing to estimate from.
     """
     alike = [pace for pace in earlier if pace.architecture == architecture]
     for pace in alike:

@@ -39,12 +39,12 @@ class BenchmarkRequest(BaseModel):
     """A request to measure every model with every benchmark and task.
 
     Attributes:
-        suites: of mteb's tasks, names in ``general.SUITES``.
-        tasks: single ones, by mteb's names.
-        language_tasks: of lm_eval's, for language models.
-        tasks_folder: with definitions of those that are not in ``harness.names.KNOWN``.
-        budget: for the chat models; where it is spent, the run pauses.
-        asked_with: the prompts of language models; a stored run names the version of each.
+        suites: mteb suites, by their names in ``general.SUITES``.
+        tasks: single mteb tasks, by mteb's names.
+        language_tasks: lm_eval tasks, for language models.
+        tasks_folder: the folder with definitions of tasks that are not in ``harness.names.KNOWN``.
+        budget: US dollars for the chat models; the run pauses when it is spent.
+        asked_with: the prompt versions for language models; a stored run names all of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,7 +60,7 @@ class BenchmarkRequest(BaseModel):
 
     @property
     def folder_of_tasks(self) -> Path | None:
-        """As `load_task` takes it."""
+        """The task as in `load_task`."""
         return Path(self.tasks_folder) if self.tasks_folder else None
 
 
@@ -75,11 +75,11 @@ def request_benchmarks(
     """Store a run that measures each model with each benchmark and each task.
 
     Args:
-        group: of the run that it is a part of.
+        group: the group of the run that it is part of.
 
     Raises:
-        HedgerowError: as `checked_request`, or just this run is in progress. Roll the session back
-            then.
+        HedgerowError: as in `checked_request`, or the same run is in progress. Roll the session
+            back in this case.
     """
     request = checked_request(session, settings, request)
     request = _with_versions(session, settings, request)
@@ -101,12 +101,12 @@ def request_benchmarks(
 def checked_request(
     session: Session, settings: Settings, request: BenchmarkRequest
 ) -> BenchmarkRequest:
-    """The checked request as a run stores it.
+    """The checked request in its stored form.
 
     Raises:
-        HedgerowError: no model or nothing to measure, no such model folder, a model of another
-            architecture, no such benchmark, suite, task, file or release, or none of the models can
-            do mteb's tasks, or lm_eval's.
+        HedgerowError: the request has no models or nothing to measure, something that it names does
+            not exist, a model has another architecture, or no model can do the mteb or lm_eval
+            tasks.
     """
     models = list(dict.fromkeys(usable_model(session, settings, model) for model in request.models))
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
@@ -138,10 +138,10 @@ def checked_request(
 def _with_versions(
     session: Session, settings: Settings, request: BenchmarkRequest
 ) -> BenchmarkRequest:
-    """The request with the number of the newest version where none is named.
+    """The request with the newest version of every prompt for which it names none.
 
     Raises:
-        HedgerowError: there is no such version, or no model is asked with prompts.
+        HedgerowError: there is no such version, or no model uses prompts.
     """
     if any(may_be_asked(session, settings, model) for model in request.models):
         seed_prompts(session)

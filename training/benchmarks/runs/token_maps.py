@@ -27,10 +27,10 @@ def token_matrix(
     The last model stays loaded.
 
     Args:
-        name: as results have it.
+        name: the model's name in results.
 
     Raises:
-        HedgerowError: it can't be loaded, or is no late-interaction model.
+        HedgerowError: it can't be loaded, or is not a late-interaction model.
     """
     place = location_of(session, settings, name)
     hash_ = place.checked()

@@ -1,5 +1,5 @@
 """Scorers of text pairs: models of six architectures, TF-IDF, random, chat models, plug-ins.
 
-Each is an ``interface.Scorer``. ``architecture.load_scorer`` makes one of a name and an
+Each is an ``interface.Scorer``. ``architecture.load_scorer`` creates one from a name and an
 architecture.
 """

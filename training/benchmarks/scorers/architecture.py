@@ -60,7 +60,7 @@ _BUILT_IN: tuple[type[Scorer], ...] = (
 )
 
 SCORERS = {kind.architecture: kind for kind in _BUILT_IN}
-"""Architecture → its class, of all that come with Hedgerow. `load_scorer` makes all but `Chat`."""
+"""Architecture → built-in class. `load_scorer` creates all of them except `Chat`."""
 
 PLUG_INS = PlugInGroup(
     "hedgerow.scorers",
@@ -73,10 +73,10 @@ PLUG_INS = PlugInGroup(
 WITHOUT_MODEL = tuple(name for name, kind in SCORERS.items() if kind.takes == "nothing")
 
 KNOWN_FROM_FILES = (*KINDS, MonoT5.architecture, Causal.architecture)
-"""The architectures that the files of a model can show."""
+"""The architectures that can be recognised from a model's files."""
 
 _OLD_COLBERT = "ColBERT"
-"""What PyLate wrote as the model's type before sentence-transformers had the architecture."""
+"""The model type in PyLate's files from before sentence-transformers had this architecture."""
 
 
 def known_architectures() -> tuple[str, ...]:
@@ -109,9 +109,10 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
     """The scorer of a model, or of an architecture that needs none.
 
     Args:
-        name: as in ``curation.encoders.loading.load_encoder``; of DPR, both encoders; no matter
-            where no model is needed.
-        architecture: one of `known_architectures` but 'chat'; '' takes what the model's files say.
+        name: as in ``curation.encoders.loading.load_encoder``; for DPR, both encoders; ignored if
+            no model is needed.
+        architecture: one of `known_architectures` except 'chat'; '' means the architecture in the
+            model's files.
 
     Raises:
         HedgerowError: no such model or architecture, or the model has another one.
@@ -129,12 +130,12 @@ def load_scorer(name: str, architecture: str = "", *, prompts: Prompts = OWN_PRO
 
 
 def known_from_files(name: str) -> str:
-    """The architecture of a model, by its files; downloads a model of the hub.
+    """The architecture in a model's files. A model on the hub is downloaded.
 
     A plug-in's encoder is a bi-encoder.
 
     Raises:
-        HedgerowError: as `architecture_of`, or there is no such model.
+        HedgerowError: as in `architecture_of`, or there is no such model.
     """
     if is_plugged_in(name):
         return BiEncoder.architecture
@@ -145,7 +146,7 @@ def require_prompts_fit(architecture: str, prompts: Prompts) -> None:
     """Refuse prompts for an architecture that does not use them.
 
     Raises:
-        HedgerowError: that, or as `scorer_class`.
+        HedgerowError: the architecture does not use them, or as in `scorer_class`.
     """
     if prompts != OWN_PROMPTS and not scorer_class(architecture).takes_prompts:
         raise HedgerowError(
@@ -158,8 +159,8 @@ def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
     """The architecture to use for a model.
 
     Args:
-        architecture: the one that is asked for; '' takes what the files say.
-        name: of the model, for people.
+        architecture: the requested architecture; '' means the one in the files.
+        name: the model's name for people.
 
     Raises:
         HedgerowError: the model has another one, or none of `KNOWN_FROM_FILES`.
@@ -180,7 +181,7 @@ def _require_score(folder: Path) -> None:
     """Refuse a classifier whose configuration says that it gives no score.
 
     Raises:
-        HedgerowError: as `score_label`.
+        HedgerowError: as in `score_label`.
     """
     config = read_json(folder / "config.json")
     if not any(name.endswith("ForSequenceClassification") for name in architectures(config)):
@@ -212,8 +213,8 @@ def architecture_of(folder: Path) -> str:
     An adapter has the architecture of its base.
 
     Raises:
-        HedgerowError: they are damaged, or it is a transformer of no such kind, such as one that
-            answers questions.
+        HedgerowError: the files are damaged, or the model has another architecture, such as one
+            that answers questions.
     """
     if writes_text(folder):
         return Causal.architecture

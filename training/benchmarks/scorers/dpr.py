@@ -29,7 +29,7 @@ from training.benchmarks.scorers.interface import (
 from training.models.display_names import JOINED_BY as JOINED_BY
 
 CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
-"""Of the two encoders, as transformers calls them."""
+"""The classes of the two encoders in transformers."""
 
 BATCH = 64
 
@@ -77,7 +77,7 @@ def require_half(folder: Path, number: int) -> None:
     """Check that a folder contains this encoder of a DPR model.
 
     Args:
-        number: 0 for that of questions, 1 for that of texts.
+        number: 0 for the encoder of questions, 1 for the encoder of texts.
 
     Raises:
         HedgerowError: it is another model.

@@ -28,7 +28,7 @@ BATCH = 64
 COMPARED_AT_ONCE = 8192
 
 COSINE = "cosine"
-"""As sentence-transformers calls it."""
+"""The name of the cosine in sentence-transformers."""
 
 ENTAILMENT = "entailment"
 
@@ -40,13 +40,13 @@ Side = tuple[str | None, str]
 class BiEncoder(Scorer):
     """The similarity of the embeddings of two texts.
 
-    Queries and documents are ranked by the similarity that the model's configuration names, as in
-    NevIR: the cosine where it names none, else the dot product, or the negative Euclidean or
-    Manhattan distance. Sentences are compared by the cosine whatever the model, as the papers
-    compare those of SemAntoNeg (§4), CANNOT and M3-Counterfactual (HedgeTriple, §4.2.1), and so are
-    the two documents of a NevIR pair (its Figure 8).
+    Queries and documents are ranked by the similarity in the model's configuration, as in NevIR:
+    the dot product, the negative Euclidean or Manhattan distance, or by default the cosine.
+    Sentences are always compared by the cosine, as in the papers about SemAntoNeg (§4), CANNOT and
+    M3-Counterfactual (HedgeTriple, §4.2.1). So are the two documents of a NevIR pair (its Figure
+    8).
 
-    Queries and documents get the prompts that the model has for them, or `given_prompts`.
+    Queries and documents get the model's prompts for them, or `given_prompts`.
     """
 
     architecture = "bi-encoder"
@@ -66,7 +66,7 @@ class BiEncoder(Scorer):
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """Each distinct text is encoded once; a cosine is in [-1, 1]."""
+        """Each distinct text is encoded once. A cosine is in [-1, 1]."""
         before = self._prompts(asks)
         sides: list[Side] = [(before.query, first) for first, _ in pairs]
         sides += [(before.document, second) for _, second in pairs]
@@ -83,12 +83,12 @@ class BiEncoder(Scorer):
         return scores
 
     def _similarities(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """By the model's own similarity."""
+        """The similarities by the model's own function."""
         found: np.ndarray = self.model.similarity_pairwise(first, second).numpy()
         return found
 
     def _embeddings(self, sides: list[Side], on_progress: Progress | None) -> np.ndarray:
-        """Of these texts; those of the call before are known, as NevIR's documents are."""
+        """The embeddings of these texts. Embeddings of the previous call are reused."""
         new = [side for side in sides if side not in self._known]
         for prompt in dict.fromkeys(prompt for prompt, _ in new):
             texts = [text for other, text in new if other == prompt]
@@ -110,7 +110,7 @@ class BiEncoder(Scorer):
         return np.stack(list(self._known.values()))
 
     def _prompts(self, asks: Asks) -> Prompts:
-        """What stands before a query and a document; a default prompt is put there anyway."""
+        """The prompts before a query and a document. The library adds a default prompt itself."""
         if asks == "similarity":
             return Prompts()
         query, document = retrieval_prompts(self.model)
@@ -122,7 +122,7 @@ class BiEncoder(Scorer):
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Of rows of length 1."""
+    """The dot products of rows of length 1."""
     products: np.ndarray = np.einsum("ij,ij->i", first, second)
     return products.clip(-1.0, 1.0)
 
@@ -130,7 +130,7 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 class Sparse(Scorer):
     """Sparse encoders such as SPLADE: a weight for every word of the vocabulary.
 
-    Documents are ranked by the model's own similarity, mostly the dot product. Sentences are
+    Documents are ranked by the model's own similarity, usually the dot product. Sentences are
     compared by the cosine.
     """
 
@@ -170,7 +170,7 @@ class Sparse(Scorer):
     def _vectors(
         self, texts: Sequence[str], encode: Any, prompt: str | None, on_progress: Progress | None
     ) -> Any:
-        """The texts' vectors, a sparse matrix of SciPy's, shape (len(texts), vocabulary)."""
+        """The texts' vectors as a sparse SciPy matrix, shape (len(texts), vocabulary)."""
         from scipy.sparse import csr_array, vstack  # noqa: PLC0415
 
         order = by_length(texts, len)
@@ -218,7 +218,7 @@ class Cross(Scorer):
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """One number a pair."""
+        """One number per pair."""
         import torch
 
         pairs = self.prompted(pairs, asks)
@@ -252,10 +252,10 @@ def score_label(names: Mapping[int, str]) -> int | None:
     """The class whose log odds are the score; None if the model has a single output.
 
     Args:
-        names: of the model's classes, as its configuration numbers them.
+        names: the names of the model's classes, as numbered in its configuration.
 
     Raises:
-        HedgerowError: there are several, and none of them is an entailment.
+        HedgerowError: there are several classes, and none of them is an entailment.
     """
     if len(names) == 1:
         return None
@@ -270,6 +270,7 @@ def score_label(names: Mapping[int, str]) -> int | None:
 
 
 def _log_odds(logits: np.ndarray, label: int) -> np.ndarray:
-    """The log odds of a class, shape (n,): as its likelihood, but never rounded to 1."""
+    """The log odds of a class, shape (n,). They order pairs like its likelihood, but never round to
+    1."""
     rest = np.delete(np.asarray(logits, dtype=np.float64), label, axis=1)
     return logits[:, label] - np.logaddexp.reduce(rest, axis=1)

@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 """A query and a document, or two sentences."""
 
 Progress = Callable[[int, int], None]
-"""Called with (work done, work in all), in the scorer's own units; may raise to cancel."""
+"""Called with (work done, total work), in the scorer's own units. May raise to cancel."""
 
 Unit = TypeVar("Unit")
 Key = TypeVar("Key", bound=Hashable)
@@ -34,7 +34,7 @@ class Prompts(NamedTuple):
     """Prompts before queries and documents that replace the model's own.
 
     Attributes:
-        query, document: None for the model's own prompt; '' for none at all.
+        query, document: None means the model's own prompt, and '' means no prompt.
     """
 
     query: str | None = None
@@ -47,7 +47,7 @@ OWN_PROMPTS = Prompts()
 class Scorer(ABC):
     """Scores pairs of texts: a higher score means nearer, or more relevant.
 
-    Another package can add an architecture: a subclass that it names as an entry point of the group
+    Another package can add an architecture by naming a subclass as an entry point of the group
     ``hedgerow.scorers``. The entry point's name (at most 40 characters) is the architecture, in
     ``hedgerow benchmark --architecture`` and on the Benchmarks page; docs/plug_ins.md has an
     example.
@@ -56,11 +56,11 @@ class Scorer(ABC):
     methods, since the page imports every plug-in.
 
     Attributes:
-        architecture: its name among ours; a plug-in needs none.
-        takes: what `load` is given.
+        architecture: the name of a built-in architecture; a plug-in needs none.
+        takes: the kind of input for `load`.
         takes_prompts: whether it puts `given_prompts` before queries and documents. `prompted` does
-            it; a scorer whose model has prompts of its own must leave those out.
-        compares_any: whether its scores say how alike any two texts are, so that the documents of
+            this; a scorer must then leave out its model's own prompts.
+        compares_any: whether it can score the similarity of any two texts, so that the documents of
             a NevIR pair can be compared with each other.
         given_prompts: set after `load`; only where ``takes_prompts``.
     """
@@ -73,15 +73,15 @@ class Scorer(ABC):
 
     @classmethod
     def load(cls, name: str) -> Self:
-        """The scorer of a model; called once for each model that is measured.
+        """The scorer of a model. Called once for each model that is measured.
 
         Args:
-            name: where ``takes`` is 'model', as ``curation.encoders.loading.load_encoder`` takes
-                it: ``curation.encoders.model_folders.encoder_folder`` says where the files are.
-                Where it is 'name', what was typed. Where it is 'nothing', ''.
+            name: if ``takes`` is 'model', a name for ``curation.encoders.loading.load_encoder``
+                (``curation.encoders.model_folders.encoder_folder`` finds its files); if it is
+                'name', the name as typed; if it is 'nothing', ''.
 
         Raises:
-            HedgerowError: it can't be loaded; one sentence that says why, and what to do.
+            HedgerowError: it can't be loaded. One sentence says why, and what to do.
         """
         return cls()
 
@@ -89,15 +89,15 @@ class Scorer(ABC):
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """A score for each pair, float64, shape (len(pairs),); NaN where there is none.
+        """A score for each pair, float64, shape (len(pairs),); NaN for a missing score.
 
-        Scores are only compared with each other, so that any scale will do.
+        Scores are only compared with each other, so they can have any scale.
 
         Args:
             pairs: all different.
-            asks: 'relevance' where the first text of a pair is a query and the second a document;
-                'similarity' where both are sentences.
-            on_progress: to be called now and then; what it raises must not be caught.
+            asks: 'relevance' if a pair is a query and a document; 'similarity' if it is two
+                sentences.
+            on_progress: call it regularly, and do not catch its exceptions.
 
         Raises:
             HedgerowError: the model gives no usable numbers.
@@ -106,7 +106,8 @@ class Scorer(ABC):
     def answer(
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """For each question one array with a score a candidate; every distinct pair scored once."""
+        """For each question, one array with a score per candidate. Every distinct pair is scored
+        once."""
         places: dict[Pair, int] = {}
         rows = [
             [places.setdefault((text, other), len(places)) for other in candidates]
@@ -118,8 +119,8 @@ class Scorer(ABC):
     def choose(
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """As `answer`, where one candidate of each question is right: a model that is asked in
-        words can pick it rather than score each by itself."""
+        """Like `answer`, if exactly one candidate of each question is right. A model that gets a
+        prompt can then choose one instead of scoring each separately."""
         return self.answer(questions, asks=asks, on_progress=on_progress)
 
     def report(self) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def finite(scores: np.ndarray) -> np.ndarray:
     """The scores.
 
     Raises:
-        HedgerowError: one of them is not a finite number.
+        HedgerowError: a score is not a finite number.
     """
     if not np.isfinite(scores).all():
         raise HedgerowError(

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 BATCH = 64
 
 SCORED_AT_ONCE = 256
-"""Pairs; their token vectors are padded to the longest."""
+"""Pairs per batch. Their token vectors are padded to the longest."""
 
 
 class TokenMatrix(NamedTuple):
     """The similarity of the tokens of a query and a document (NevIR's Figure 9).
 
     Attributes:
-        query: the tokens as the tokenizer writes them, Q of them.
-        document: D of them, without those that the model leaves out, such as punctuation.
+        query: the query's Q tokens, as the tokenizer writes them.
+        document: the document's D tokens, without those that the model skips, such as punctuation.
         similarity: shape (Q, D).
-        best: the document token that each query token finds, shape (Q,): MaxSim sums their
-            similarities.
+        best: the most similar document token for each query token, shape (Q,). MaxSim is the sum of
+            their similarities.
     """
 
     query: tuple[str, ...]
@@ -50,7 +50,7 @@ class TokenMatrix(NamedTuple):
 
 
 class LateInteraction(Scorer):
-    """The model's MaxSim of query and document; of two sentences, with the first as the query."""
+    """MaxSim of a query and a document. For two sentences, the first is the query."""
 
     architecture = "late-interaction"
     takes_prompts = True
@@ -66,7 +66,7 @@ class LateInteraction(Scorer):
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """MaxSim of each pair; each distinct text of a side is encoded once."""
+        """MaxSim of each pair. Each distinct text of a side is encoded once."""
         queries, first = distinct([pair[0] for pair in pairs])
         documents, second = distinct([pair[1] for pair in pairs])
         total = len(queries) + len(documents)
@@ -90,7 +90,7 @@ class LateInteraction(Scorer):
     def _vectors(
         self, texts: Sequence[str], encode: Any, prompt: str | None, before: int, done: Any
     ) -> list[np.ndarray]:
-        """A matrix a text, one row per token."""
+        """One matrix per text, with one row per token."""
         order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
         found: dict[int, np.ndarray] = {}
         for start in range(0, len(order), BATCH):
@@ -118,7 +118,7 @@ class LateInteraction(Scorer):
     def _tokens(
         self, encode: Any, text: str, prompt: str | None
     ) -> tuple[tuple[str, ...], np.ndarray]:
-        """The scored tokens of a text, and their vectors, a row each."""
+        """The scored tokens of a text, and their vectors as rows."""
         raw = encode([text], prompt=prompt, output_value=None, show_progress_bar=False)[0]
         mask = raw["attention_mask"].bool().cpu()
         ids = raw["input_ids"].cpu()[mask].tolist()

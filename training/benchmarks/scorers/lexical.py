@@ -13,11 +13,11 @@ from training.benchmarks.scorers.interface import Pair, Progress, Scorer, distin
 
 
 class TfIdf(Scorer):
-    """Cosine of the texts' word counts, each weighted by how rare the word is in all of them.
+    """Cosine of the texts' TF-IDF vectors: word counts weighted by how rare each word is.
 
-    Scikit-learn's weights, fitted on the texts that are scored; no word is left out, since negators
-    are among the usual stop words. NevIR's own script fits on each query with one document, and
-    does leave them out.
+    The weights are scikit-learn's, fitted on the texts that are scored. No stop words are removed,
+    because they include negators. NevIR's own script fits the weights on each query with one
+    document, and removes stop words.
     """
 
     architecture = "tf-idf"

@@ -19,16 +19,16 @@ INPUT = "Query: {} Document: {} " + ASKED_FOR
 ANSWERS = ("false", "true")
 
 LONGEST = 512
-"""Tokens of an input, as in the paper."""
+"""Maximum number of tokens of an input, as in the paper."""
 
 BATCH = 32
 
 
 class MonoT5(Scorer):
-    """How much more likely a T5 answers 'true' than 'false'.
+    """The likelihood that a T5 answers 'true' rather than 'false'.
 
-    The input is 'Query: … Document: … Relevant:', with two sentences in the places of query and
-    document where there are no such. One that is too long loses the end of its document.
+    The input is 'Query: … Document: … Relevant:'. Two sentences take the places of query and
+    document. If an input is too long, the end of its document is cut off.
     """
 
     architecture = "monot5"
@@ -50,7 +50,7 @@ class MonoT5(Scorer):
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """The logarithm of the likelihood of 'true', where there is only 'false' beside it."""
+        """The log probability of 'true', normalised over 'true' and 'false'."""
         inputs = self._inputs(self.prompted(pairs, asks))
         order = by_length(inputs, len)
         scores = np.empty(len(pairs), dtype=np.float64)
@@ -63,14 +63,14 @@ class MonoT5(Scorer):
         return finite(scores)
 
     def _inputs(self, pairs: Sequence[Pair]) -> list[list[int]]:
-        """The tokens of each pair; all end with what asks for the answer."""
+        """The tokens of each pair. All end with the request for the answer."""
         texts = [INPUT.format(query, document) for query, document in pairs]
         found: list[list[int]] = self.tokenizer(texts, verbose=False)["input_ids"]
         kept = LONGEST - self._tail
         return [ids if len(ids) <= LONGEST else ids[:kept] + ids[-self._tail :] for ids in found]
 
     def _logits(self, inputs: list[list[int]]) -> np.ndarray:
-        """Of both answers as the first word, shape (len(inputs), 2)."""
+        """The logits of both answers as the first word, shape (len(inputs), 2)."""
         import torch
 
         padded = self.tokenizer.pad({"input_ids": inputs}, return_tensors="pt")

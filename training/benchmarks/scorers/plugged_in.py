@@ -1,6 +1,6 @@
 """Scorers of other packages: plug-ins of the group ``hedgerow.scorers``.
 
-``interface.Scorer`` says what one looks like.
+``interface.Scorer`` is their base class.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class PluggedIn(Scorer):
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """As the plug-in's.
+        """The scores of the plug-in.
 
         Raises:
-            HedgerowError: it fails, or gives something else than a number a pair.
+            HedgerowError: it fails, or does not return one number per pair.
         """
         with failures_of(self.name):
             found = self._inner.score(pairs, asks=asks, on_progress=on_progress)
@@ -40,7 +40,7 @@ class PluggedIn(Scorer):
     def answer(
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """As the plug-in's, which may look at all candidates of a question together.
+        """The plug-in's choices. It may use all candidates of a question together.
 
         Raises:
             HedgerowError: as in `score`.
@@ -52,7 +52,7 @@ class PluggedIn(Scorer):
     def choose(
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """As the plug-in's, where it has one of its own.
+        """The plug-in's own report, if it has one.
 
         Raises:
             HedgerowError: as in `score`.

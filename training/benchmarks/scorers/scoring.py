@@ -1,8 +1,8 @@
 """What determines a model's scores besides its files and architecture. It is part of a result's
 key.
 
-This is the similarity of a bi-encoder if it is not the cosine, prompts that replace the model's
-own, and for language models the prompts and the number of orders.
+This includes the similarity of a bi-encoder (if it is not the cosine), prompts that replace the
+model's own, and for language models the prompts and the number of orders.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SIMILARITIES = {
 """Sentence-transformers' similarities other than the cosine, and our names for them."""
 
 BOTH_ORDERS = "both orders"
-"""Of chat models. Earlier versions asked each question in one order; those results have no mark."""
+"""Marks results of chat models. Older results without it used a single order."""
 
 SHOWN = 60
 """Maximum number of characters of a prompt in a model's title."""
@@ -40,11 +40,11 @@ SHOWN = 60
 def scoring_of(
     folder: Path | None, architecture: str, prompts: Prompts, wording: Wording | None = None
 ) -> str:
-    """The key that a result is stored with, at most 40 characters; '' for the usual.
+    """The key that a result is stored with, at most 40 characters; '' for the default.
 
     Args:
-        folder: of the model; None where it has none here.
-        wording: what a language model is asked with.
+        folder: the folder of the model; None if it has none on this machine.
+        wording: the prompts of a language model.
 
     Raises:
         HedgerowError: its configuration is damaged.
@@ -69,7 +69,7 @@ def scoring_description(
     """The same for people: 'dot product', 'query prompt "query: "', 'relevance prompt 2'.
 
     Args:
-        edited: as `Wording.edited` gives it.
+        edited: as in `Wording.edited`.
     """
     known = SIMILARITIES | {BOTH_ORDERS: BOTH_ORDERS}
     parts = [known[part] for part in scoring.split(", ") if part in known]
@@ -80,7 +80,7 @@ def scoring_description(
 
 
 def _quoted(prompt: str) -> str:
-    """A prompt in quotation marks, with its line breaks as \\n; what is cut off has a digest."""
+    """A prompt in quotation marks, with escaped line breaks. A shortened prompt gets a hash."""
     quoted = json.dumps(prompt, ensure_ascii=False)
     if len(quoted) <= SHOWN:
         return quoted

@@ -1,4 +1,4 @@
-"""CANNOT: pairs of sentences, many of which differ in a negation, and how alike they are."""
+"""CANNOT: sentence pairs with similarity scores. Many pairs differ in a negation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from training.benchmarks.data.file_reading import FileRecord
 from training.benchmarks.tasks.scored_pairs import PairColumns, ScoredPair, ScoredPairs
 
 WITH_WMT = PairColumns("reference", "candidate", "score")
-"""What the files of CANNOT with WMT call them; a higher score means more alike."""
+"""The columns in files of CANNOT with WMT. A higher score means more similar."""
 
 
 class Cannot(ScoredPairs):
-    """The published table has a label, 1 where the second sentence negates the first.
+    """The published table has a label: 1 if the second sentence negates the first.
 
-    Its mixture with WMT's translations, which HedgeTriple's Table 1 takes, has a score instead
+    Its mixture with WMT's translations, used in HedgeTriple's Table 1, has a score instead
     (MiriUll/negation_aware_evaluation on GitHub).
     """
 

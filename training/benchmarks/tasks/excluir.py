@@ -26,7 +26,7 @@ QUERIES, CORPUS = "test_manual_final.json", "corpus.json"
 
 
 class Exclusion(NamedTuple):
-    """A query with the document that it excludes and the one that it requests."""
+    """A query with the document that it excludes and the document that it requests."""
 
     key: str
     query: str
@@ -35,11 +35,11 @@ class Exclusion(NamedTuple):
 
 
 class ExcluIR(Benchmark[Exclusion]):
-    """The wanted document scores higher than the excluded one.
+    """The share of queries whose requested document scores higher than the excluded one.
 
-    The two are compared directly, so that a guess is right in half of the cases, as the figures of
-    HedgeTriple's Table 1 assume. The benchmark's own script searches the whole corpus instead, and
-    counts a query as wrong whose wanted document is not among the first ten.
+    The two are compared directly, so a random guess is right in half of the cases, which matches
+    the scores in HedgeTriple's Table 1. The benchmark's own script searches the whole corpus
+    instead, and counts a query as wrong if its requested document is not among the first ten.
     """
 
     id = "excluir"
@@ -55,7 +55,7 @@ class ExcluIR(Benchmark[Exclusion]):
 
     @classmethod
     def read(cls, source: Path | str = "") -> Self:
-        """The queries of a folder with both published files, or of the one beside its corpus."""
+        """The queries of a folder with both published files, or of a file next to its corpus."""
         place = source_or_hub(
             source, hub=cls.hub, title=cls.title, address="https://github.com/zwh-sdu/ExcluIR"
         )
@@ -69,11 +69,11 @@ class ExcluIR(Benchmark[Exclusion]):
         return cls(at_least_one(items, path, expects=cls.expects))
 
     def asked(self, item: Exclusion) -> list[Question]:
-        """The query with both documents, the wanted one first."""
+        """The query with both documents, the requested one first."""
         return [Question(item.query, (item.wanted, item.excluded))]
 
     def judged(self, number: int, item: Exclusion, scores: Sequence[np.ndarray]) -> ItemResult:
-        """Right, or the excluded document comes first."""
+        """Right, or the excluded document ranks first."""
         right, tied = above(scores[0][:1], scores[0][1:])
         whole = answered(scores)
         wrong = TIED if tied else EXCLUDED
@@ -90,7 +90,7 @@ class ExcluIR(Benchmark[Exclusion]):
 
 
 def _corpus(path: Path) -> list[str]:
-    expects = f"ExcluIR's {CORPUS}, a list of documents, beside {QUERIES}"
+    expects = f"ExcluIR's {CORPUS}, a list of documents, next to {QUERIES}"
     documents = json_list(path, expects=expects)
     for number, document in enumerate(documents, start=1):
         if not isinstance(document, str):

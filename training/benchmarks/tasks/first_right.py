@@ -21,7 +21,7 @@ RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
 
 
 class FirstRight(Benchmark[Question]):
-    """The share of items whose correct candidate, the first, scores higher than all others.
+    """The share of items whose correct candidate, the first one, scores higher than all others.
 
     Attributes:
         address: where to download the file.
@@ -34,15 +34,15 @@ class FirstRight(Benchmark[Question]):
     @classmethod
     @abstractmethod
     def item(cls, record: FileRecord) -> Question:
-        """The item of a row of the file: its text, the right candidate, the wrong ones.
+        """The item in a row of the file: its text, the right candidate, and the wrong ones.
 
         Raises:
-            HedgerowError: the row is no item; ``record.text(COLUMN)`` raises a fitting one.
+            HedgerowError: the row is not an item; ``record.text(COLUMN)`` raises a suitable error.
         """
 
     @classmethod
     def read(cls, source: Path | str = "") -> Self:
-        """The items of a table or of JSON Lines, one a row."""
+        """The items of a table or of JSON Lines, one per row."""
         place = source_or_hub(source, hub=cls.hub, title=cls.title, address=cls.address)
         items = [
             _complete(cls.item(record), record) for record in records(place, expects=cls.expects)
@@ -54,7 +54,7 @@ class FirstRight(Benchmark[Question]):
         return [item]
 
     def judged(self, number: int, item: Question, scores: Sequence[np.ndarray]) -> ItemResult:
-        """Right, if no wrong candidate scores as high as the right one."""
+        """Right if no wrong candidate scores as high as the right one."""
         right, tied = above(scores[0][:1], scores[0][1:])
         whole = answered(scores)
         wrong = TIED if tied else WRONG

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mteb.abstasks.abstask import AbsTask
 
 ENGLISH = "MTEB(eng, v1)"
-"""The 56 data sets of HedgeTriple's Table 1, in mteb's words."""
+"""The 56 data sets of HedgeTriple's Table 1, by mteb's names."""
 
 QUICK = (
     "STSBenchmark",
@@ -34,7 +34,8 @@ QUICK = (
     "Banking77Classification",
     "SummEval",
 )
-"""Minutes on two cores: the smallest of each kind. Not to be compared with published averages."""
+"""The smallest task of each kind, some minutes on two cores. Its average cannot be compared with
+published ones."""
 
 LITE = (
     "SciFact",
@@ -54,8 +55,8 @@ LITE = (
     "STSBenchmark",
     "SummEval",
 )
-"""The 16 data sets of HedgeTriple's Table 2: the 15 of LLM2Vec (BehnamGhader et al., 2024), which
-the paper refers to, and the one for summaries."""
+"""The 16 data sets of HedgeTriple's Table 2: the 15 of LLM2Vec (BehnamGhader et al., 2024), cited
+by the paper, and one for summaries."""
 
 NANO = (
     "NanoArguAnaRetrieval",
@@ -72,7 +73,7 @@ NANO = (
     "NanoSciFactRetrieval",
     "NanoTouche2020Retrieval",
 )
-"""Retrieval with 50 queries each instead of millions of documents."""
+"""Retrieval with 50 queries per data set instead of millions of documents."""
 
 FULL = (
     "AmazonCounterfactualClassification",
@@ -132,21 +133,21 @@ FULL = (
     "STSBenchmark",
     "SummEval",
 )
-"""All of `ENGLISH`. Its retrieval tasks need a GPU, or take days."""
+"""All of `ENGLISH`. Its retrieval tasks need a GPU or several days."""
 
 SUITES: Mapping[str, tuple[str, ...]] = {"quick": QUICK, "lite": LITE, "nano": NANO, "full": FULL}
 
 Progress = Callable[[int, int, str], None]
-"""Called with (tasks done, tasks in all, the next task's name); may raise to cancel."""
+"""Called with (tasks done, total tasks, the next task's name). May raise to cancel."""
 
 
 class TaskScore(NamedTuple):
     """A model's result in a task.
 
     Attributes:
-        kind: of task: 'STS', 'Retrieval', 'Clustering' …
+        kind: the kind of task: 'STS', 'Retrieval', 'Clustering' …
         score: mteb's main score of the English test data, in points.
-        seconds: as mteb measured them when it ran; None where it did not.
+        seconds: the duration, as measured by mteb when the task ran; None if it did not run.
     """
 
     task: str
@@ -160,10 +161,10 @@ class TaskFacts(NamedTuple):
 
     Attributes:
         type: as in `TaskScore.kind`.
-        metric: its main score, in mteb's words.
-        data: name of its data set on the model hub.
-        revision: of the data set.
-        version: of the installed mteb.
+        metric: mteb's name for its main score.
+        data: the name of its data set on the model hub.
+        revision: the revision of the data set.
+        version: the version of the installed mteb.
     """
 
     name: str
@@ -189,10 +190,10 @@ def facts(task: AbsTask) -> TaskFacts:
 
 
 def tasks(names: Sequence[str]) -> list[AbsTask]:
-    """These tasks; those of `ENGLISH` with its splits.
+    """These tasks. Tasks of `ENGLISH` use its splits.
 
     Raises:
-        HedgerowError: the installed mteb lacks one of them, or it is not about English texts.
+        HedgerowError: the installed mteb lacks one of them, or it has no English texts.
     """
     mteb = _mteb()
     english = {task.metadata.name: task for task in mteb.get_benchmark(ENGLISH).tasks}
@@ -200,10 +201,10 @@ def tasks(names: Sequence[str]) -> list[AbsTask]:
 
 
 def single_task(name: str) -> AbsTask:
-    """A task by mteb's name, its English data.
+    """The task with this name in mteb, with its English data.
 
     Raises:
-        HedgerowError: as `tasks`.
+        HedgerowError: as in `tasks`.
     """
     mteb = _mteb()
     task: AbsTask | None = None
@@ -224,22 +225,21 @@ def single_task(name: str) -> AbsTask:
 
 
 def _like(error: Exception) -> str:
-    """The name that mteb suggests for one that it does not know."""
+    """The name that mteb suggests for an unknown one."""
     found = re.search(r"Did you mean: '([^']{1,80})'", str(error))
     return f" (is it {found[1]!r}?)" if found else ""
 
 
 def require_data(task: AbsTask, *, name: str, revision: str, folder: Path) -> None:
-    """Refuse a task whose data set is not here while the model hub can't be reached.
+    """Refuse a task whose data set is not on this machine while the model hub can't be reached.
 
-    One that has a result already needs no data. Asking costs nothing, and loading a model may take
-    minutes.
+    A task with a result needs no data. This check is fast, but loading a model may take minutes.
 
     Args:
         name, revision, folder: as in `run_tasks`.
 
     Raises:
-        HedgerowError: that.
+        HedgerowError: the data set is needed and missing.
     """
     about = task.metadata
     where = str(about.dataset["path"])
@@ -262,16 +262,16 @@ def run_tasks(
     folder: Path,
     on_progress: Progress | None = None,
 ) -> list[TaskScore]:
-    """Run the tasks that the folder has no result of yet; store each as soon as it is there.
+    """Run the tasks that have no result in the folder yet. Each result is stored immediately.
 
     Args:
-        model: of any of sentence-transformers' classes.
-        name, revision: whose results these are. The revision is the fingerprint of its files, so
-            that two models of the same name are kept apart.
-        folder: where mteb's results lie.
+        model: an instance of any of sentence-transformers' classes.
+        name, revision: the model's name, and the fingerprint of its files, which distinguishes
+            models with the same name.
+        folder: the folder with mteb's results.
 
     Raises:
-        HedgerowError: a task's data can't be loaded, or the model can't do it.
+        HedgerowError: a task's data can't be loaded, or the model can't do the task.
     """
     mteb = _mteb()
     cache = mteb.ResultCache(cache_path=folder)
@@ -331,17 +331,17 @@ def by_kind(scores: Sequence[TaskScore]) -> dict[str, float]:
 
 
 def average(scores: Sequence[TaskScore]) -> float | None:
-    """The mean over the kinds of tasks, in points; None without any.
+    """The mean over the kinds of tasks, in points; None if there are none.
 
-    HedgeTriple's "average (56 datasets)" and "(16 datasets)" are such means of its seven lines, and
-    not of the data sets: its numbers add up only this way.
+    HedgeTriple's "average (56 datasets)" and "(16 datasets)" are means of its seven lines, not of
+    the data sets. Only this reproduces its numbers.
     """
     kinds = by_kind(scores)
     return sum(kinds.values()) / len(kinds) if kinds else None
 
 
 def _mteb() -> Any:
-    """The package.
+    """The package ``mteb``.
 
     Raises:
         HedgerowError: it is not installed.

@@ -13,10 +13,10 @@ KNOWN_TASKS = tuple(sorted({task for suite in SUITES.values() for task in suite}
 
 
 def require_tasks(names: Sequence[str]) -> None:
-    """Check that there are these tasks; only for others than `KNOWN_TASKS` mteb is loaded.
+    """Check that these tasks exist. mteb is only loaded for names outside `KNOWN_TASKS`.
 
     Raises:
-        HedgerowError: as `tasks`, or a name is empty.
+        HedgerowError: as in `tasks`, or a name is empty.
     """
     for name in names:
         if name not in KNOWN_TASKS:
@@ -31,5 +31,5 @@ def _require_task(name: str) -> None:
 
 
 def names_of(suites: Sequence[str], tasks: Sequence[str]) -> list[str]:
-    """The tasks of these suites and these single ones, each once."""
+    """The tasks of these suites and these single tasks, without duplicates."""
     return list(dict.fromkeys([*(name for suite in suites for name in SUITES[suite]), *tasks]))

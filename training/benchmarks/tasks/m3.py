@@ -9,7 +9,7 @@ GRADES = {-1.0: "negated", 0.0: "no evidence", 1.0: "hedged"}
 
 
 class M3Counterfactual(ScoredPairs):
-    """An original with its negation scores -1, with 'there is no evidence' 0, with a hedge 1."""
+    """Scores of pairs: -1 for a negation, 0 for 'there is no evidence', 1 for a hedge."""
 
     id = "m3"
     title = "M3-Counterfactual"
@@ -24,7 +24,7 @@ class M3Counterfactual(ScoredPairs):
 
     @classmethod
     def pair(cls, number: int, record: FileRecord, columns: PairColumns) -> ScoredPair | None:
-        """The pair of a record, whose score is one of the three."""
+        """The pair of a record. Its score is one of the three."""
         found = super().pair(number, record, columns)
         if found is not None and found.score not in GRADES:
             raise record.wrong(f"-1, 0 or 1 in '{columns.score}'", found.score * columns.sign)

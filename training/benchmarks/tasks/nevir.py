@@ -22,18 +22,18 @@ from training.benchmarks.definition import (
 
 CORRECT, REVERSED, TIED, UNANSWERED = "correct", "reversed", "tied", "unanswered"
 NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"
-"""Figure 4. `ONE`: it cannot be told which of the two documents is the one with the negation."""
+"""The outcomes of Figure 4, with `ONE` for a pair whose negated document cannot be determined."""
 
 EDITS = {"2": "scope", "3": "affirmative"}
-"""The last part of an entry's id: how CondaQA's annotators changed the passage (Figure 7). Before
-it stands the passage's number; pairs of the same passage are a group."""
+"""The last part of an entry's id: how CondaQA's annotators changed the passage (Figure 7). The
+passage's number comes before it; pairs with the same passage are a group."""
 
 
 class DocumentPair(NamedTuple):
-    """Two documents; the first query is answered by the first one only, the second by the second.
+    """Two documents. The first answers only the first query, the second only the second query.
 
     Attributes:
-        more_negators: the document with more negators, 1 or 2; 0 where both have as many.
+        more_negators: the document with more negators, 1 or 2; 0 if both have the same number.
     """
 
     key: str
@@ -59,7 +59,7 @@ class NevIR(Benchmark[DocumentPair]):
 
     @classmethod
     def read(cls, source: Path | str = "") -> Self:
-        """The pairs of a file in the published format, by default the test split on the hub."""
+        """The pairs in a file in the published format, by default the test split on the hub."""
         place = source_or_hub(source, hub=cls.hub, title=cls.title, address="")
         pairs = [
             pair(
@@ -101,7 +101,7 @@ class NevIR(Benchmark[DocumentPair]):
         )
 
     def aside(self, item: DocumentPair) -> Question:
-        """The two documents with each other (Figure 8)."""
+        """The two documents of each pair (Figure 8)."""
         return Question(item.documents[0], item.documents[1:])
 
     def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
@@ -112,14 +112,13 @@ class NevIR(Benchmark[DocumentPair]):
 
 
 def passage_of(item: DocumentPair) -> str:
-    """What the id of a pair calls the passage that both of its documents were made from."""
+    """The part of a pair's id that identifies the passage both of its documents were made from."""
     return item.key.rpartition("-")[0] or item.key
 
 
 def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> DocumentPair:
-    """A pair; which document is the one with the negation is told by their negators.
-
-    The published files do not say it.
+    """A pair. The document with more negators counts as the one with the negation, because the
+    published files do not say which one it is.
     """
     first, second = (len(find_negators(analyse(document))) for document in documents)
     return DocumentPair(
@@ -128,7 +127,7 @@ def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> Docu
 
 
 def _outcome(own: bool, other: bool, item: DocumentPair) -> str:
-    """The outcome of a pair without ties. Each argument: the query ranks its own document first."""
+    """The outcome of a pair without ties. `own`, `other`: a query ranks its own document first."""
     if own == other:
         return CORRECT if own else REVERSED
     preferred = 1 if own else 2

@@ -25,12 +25,11 @@ from training.benchmarks.definition import (
 RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
 
 POSITIVE, NEGATIVE, PAIRS = "positive type", "negative type", "pair of types"
-"""The breakdowns: a type's variants against all of the other side; two types against each other.
-Of several variants of a type, each pair of two types counts them all."""
+"""The breakdowns: each type against all of the other side, and each pair of types."""
 
 LEVELS = "levels"
-"""The breakdown of anchors that have a variant which leaves the claim open: whether all of these
-are farther than every positive, nearer than every negative, and both."""
+"""The breakdown of anchors with a variant that leaves the claim open: whether all such variants are
+farther than every positive, nearer than every negative, and both."""
 
 BELOW, ABOVE, IN_ORDER = (
     "farther than positives",
@@ -40,7 +39,7 @@ BELOW, ABOVE, IN_ORDER = (
 
 
 class FamilyText(NamedTuple):
-    """A text of a type; its uid leads to its record."""
+    """A text of a type. Its uid leads to its record."""
 
     type_id: str
     text: str
@@ -51,7 +50,7 @@ class Kin(NamedTuple):
     """An anchor with its positives and negatives, at least one of each.
 
     Attributes:
-        open: what leaves the claim open.
+        open: the variants that leave the claim open.
     """
 
     uid: str
@@ -62,15 +61,16 @@ class Kin(NamedTuple):
 
     @property
     def variants(self) -> tuple[FamilyText, ...]:
-        """All of them, in the order of their scores."""
+        """All texts, in the order of their scores."""
         return self.positives + self.open + self.negatives
 
 
 class Hedgerow(Benchmark[Kin]):
-    """Every positive of an anchor is closer to it than every negative.
+    """The share of anchors whose positives are all closer to them than every negative.
 
-    The share of right families is `held_out.FAMILIES`, over the whole split. What leaves a claim
-    open has a breakdown of its own (`LEVELS`), so that scores of releases without it compare.
+    This is the metric `held_out.FAMILIES` for the whole split. Variants that leave the claim open
+    only count in their own breakdown (`LEVELS`), so that scores of releases with and without them
+    are comparable.
     """
 
     id = "hedgerow"
@@ -83,7 +83,7 @@ class Hedgerow(Benchmark[Kin]):
 
     @classmethod
     def read(cls, source: Path | str = "") -> Self:
-        """Refuse: the data are in the database, see `of_release`."""
+        """Refuse: the data is in the database. See `of_release`."""
         raise HedgerowError(
             "Expected a release for this benchmark, found a file; choose a release."
         )
@@ -93,7 +93,7 @@ class Hedgerow(Benchmark[Kin]):
         """The families of a release that have both sides, by anchor uid.
 
         Raises:
-            HedgerowError: the split has none.
+            HedgerowError: the split has no such families.
         """
         found = [
             Kin(
@@ -118,7 +118,7 @@ class Hedgerow(Benchmark[Kin]):
         return [Question(item.anchor, tuple(v.text for v in item.variants))]
 
     def judged(self, number: int, item: Kin, scores: Sequence[np.ndarray]) -> ItemResult:
-        """Right as a whole; and for every type, and every two types, by themselves."""
+        """Right as a whole. Every type and every pair of types is also judged separately."""
         ends = len(item.positives), len(item.positives) + len(item.open)
         near, between, far = np.split(scores[0], ends)
         right, tied = above(near, far)
@@ -177,7 +177,7 @@ def _by_type(variants: Sequence[FamilyText]) -> dict[str, list[int]]:
 
 
 def _named(variants: Sequence[FamilyText]) -> dict[str, FamilyText]:
-    """The variants by type, in their order; a further one of a type has its number behind it."""
+    """The variants by type, in their order. Second and later ones of a type get a number."""
     found: dict[str, FamilyText] = {}
     counts: Counter[str] = Counter()
     for variant in variants:

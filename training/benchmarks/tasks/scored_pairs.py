@@ -16,15 +16,15 @@ from training.benchmarks.results.metrics import MetricKind
 SCORED, UNANSWERED = "scored", "unanswered"
 
 MOST_GRADES = 12
-"""Different scores up to which a mean similarity is given for each of them."""
+"""Maximum number of different scores for which mean similarities are reported separately."""
 
 
 class PairColumns(NamedTuple):
-    """Where a file has its sentences and scores.
+    """The columns of sentences and scores.
 
     Attributes:
-        higher_is_alike: whether a higher score means more alike. None: yes, but for a column that
-            is called 'label', which says whether the second sentence is negated.
+        higher_is_alike: whether a higher score means more similar. None: yes, except for a column
+            named 'label', which says whether the second sentence is negated.
     """
 
     first: str
@@ -49,11 +49,11 @@ class ScoredPair(NamedTuple):
 
 
 class ScoredPairs(Benchmark[ScoredPair]):
-    """Spearman's correlation of people's scores with a model's.
+    """Spearman's correlation of human scores with a model's.
 
     Attributes:
         columns: the names in the published files.
-        address: where to download them.
+        address: where to download the files.
     """
 
     metric = "Spearman"
@@ -64,7 +64,7 @@ class ScoredPairs(Benchmark[ScoredPair]):
 
     @classmethod
     def read(cls, source: Path | str = "", *, columns: PairColumns | None = None) -> Self:
-        """The pairs of a table or of JSON Lines; a score that is missing leaves its pair out."""
+        """The pairs of a table or of JSON Lines. Pairs without a score are left out."""
         place = source_or_hub(source, hub=cls.hub, title=cls.title, address=cls.address)
         wanted = columns or cls.columns
         found = [
@@ -77,7 +77,7 @@ class ScoredPairs(Benchmark[ScoredPair]):
 
     @classmethod
     def pair(cls, number: int, record: FileRecord, columns: PairColumns) -> ScoredPair | None:
-        """The pair of a record; None where it has no score."""
+        """The pair of a record; None if it has no score."""
         if record.value(columns.score) in (None, ""):
             return None
         score = columns.sign * record.number(columns.score)
@@ -90,7 +90,7 @@ class ScoredPairs(Benchmark[ScoredPair]):
         return [Question(item.first, (item.second,))]
 
     def judged(self, number: int, item: ScoredPair, scores: Sequence[np.ndarray]) -> ItemResult:
-        """The pair with both scores; whether it is right only the whole can say."""
+        """The pair with both scores. Only the whole data set can be right or wrong."""
         whole = answered(scores)
         return ItemResult(
             key=item.key,
@@ -105,7 +105,8 @@ class ScoredPairs(Benchmark[ScoredPair]):
         )
 
     def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
-        """Where people used few different scores: the model's mean and deviation for each."""
+        """If there are few different human scores: the model's mean and standard deviation for
+        each."""
         by_score: dict[float, list[float]] = {}
         for row in rows:
             if row.answered and row.gold is not None:

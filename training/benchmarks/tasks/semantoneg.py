@@ -21,7 +21,7 @@ from training.benchmarks.definition import (
 
 CANDIDATES = 3
 CHANGES = ("antonym", "negation", "both")
-"""What the candidates change, by label: Figure 2. Both at once is right."""
+"""What the candidates change, by label (Figure 2). The right one changes both."""
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     """An input and its candidates in the order of `CHANGES`.
 
     Attributes:
-        label: of the candidate that says the same as the input.
+        label: the label of the candidate that says the same as the input.
     """
 
     key: str
@@ -71,11 +71,11 @@ class SemAntoNeg(Benchmark[Entry]):
         return cls(at_least_one(entries, place, expects=cls.expects))
 
     def asked(self, item: Entry) -> list[Question]:
-        """The input with all three."""
+        """The input with all three candidates."""
         return [Question(item.input, item.sentences)]
 
     def judged(self, number: int, item: Entry, scores: Sequence[np.ndarray]) -> ItemResult:
-        """Which candidate the model picks."""
+        """The candidate that the model picks."""
         given = scores[0]
         right, tied = above(given[[item.label]], np.delete(given, item.label))
         whole = answered(scores)
@@ -96,12 +96,13 @@ class SemAntoNeg(Benchmark[Entry]):
 
 
 def antonyms(entry: Entry) -> str:
-    """The two adjectives, in alphabetical order: where the input and its opposite differ; or ''."""
+    """The two adjectives in alphabetical order: the difference between the input and its opposite;
+    or ''."""
     return differing_words(entry.input, entry.sentences[0])
 
 
 def differing_words(first: str, second: str) -> str:
-    """The only word in which two sentences differ, in both, as 'cold / hot'; or ''."""
+    """The only word in which two sentences differ, in both of them, as 'cold / hot'; or ''."""
     # The article depends on the adjective ("an evil idea", "a good idea").
     one, other = (
         [word for word in words_of(text) if word not in ARTICLES] for text in (first, second)

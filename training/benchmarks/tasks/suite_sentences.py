@@ -24,15 +24,15 @@ from db.errors import HedgerowError
 from training.evaluation.semantoneg_questions import Forms
 
 FEWEST = 4
-"""Tokens of a sentence, punctuation among them (§3)."""
+"""Minimum number of tokens in a sentence, including punctuation (§3)."""
 
 
 Sentence = str | tuple[str, str]
-"""A sentence, or a paraphrase pair of which one is negated."""
+"""A sentence, or a paraphrase pair with one negated sentence."""
 
 
 class Reason(StrEnum):
-    """Why there are no forms of a sentence or a pair."""
+    """The reasons why a sentence or pair has no forms."""
 
     SHORT = "fewer than four tokens"
     LONG = "too long for the tagger"
@@ -51,7 +51,7 @@ class Unturned(NamedTuple):
     """A sentence without forms.
 
     Attributes:
-        word: that the reason is about; '' for none.
+        word: the word that the reason is about; '' if there is none.
     """
 
     sentence: str
@@ -77,7 +77,7 @@ class Built(NamedTuple):
 
 
 class _No(Exception):
-    """There are no forms of a sentence."""
+    """Raised when a sentence has no forms."""
 
     def __init__(self, reason: Reason, word: str = "") -> None:
         super().__init__(reason.value)
@@ -85,10 +85,10 @@ class _No(Exception):
 
 
 def build(sentences: Iterable[Sentence]) -> Built:
-    """The forms of sentences, and of paraphrase pairs of which one sentence is negated.
+    """The forms of sentences, and of paraphrase pairs with one negated sentence.
 
     Raises:
-        HedgerowError: a sentence is no plain text.
+        HedgerowError: a sentence is not plain text.
     """
     built, seen = Built([], []), set()
     for entry in sentences:
@@ -105,7 +105,7 @@ def build(sentences: Iterable[Sentence]) -> Built:
 
 
 def at_least_one_turned(built: Built) -> Built:
-    """The same.
+    """Return the argument.
 
     Raises:
         HedgerowError: no sentence gave any forms.
@@ -121,7 +121,7 @@ def at_least_one_turned(built: Built) -> Built:
 
 
 def _negated_one(first: str, second: str) -> str:
-    """The sentence of a pair that alone is negated; neither may be short."""
+    """The only negated sentence of a pair. Neither sentence may be too short."""
     for text in (first, second):
         _tagged(canonical(text))
     negated = [text for text in (first, second) if _negators(Analysis(canonical(text)))]
@@ -131,7 +131,7 @@ def _negated_one(first: str, second: str) -> str:
 
 
 def _tagged(text: str) -> list[TaggedWord]:
-    """The words of a sentence that is neither short nor long."""
+    """The words of a sentence, if it is neither too short nor too long."""
     words = tag(text)
     if not words and text:
         raise _No(Reason.LONG)
@@ -164,7 +164,7 @@ _Edits = list[tuple[int, int, str]]
 
 
 def _edited(text: str, edits: _Edits) -> str:
-    """The text with these edits, its capital at the beginning, and single spaces."""
+    """The text with these edits, an initial capital, and single spaces."""
     made = text
     for start, end, new in sorted(edits, reverse=True):
         made = made[:start] + new + made[end:]
@@ -173,7 +173,7 @@ def _edited(text: str, edits: _Edits) -> str:
 
 
 def _negators(analysis: Analysis) -> list[tuple[str, int]]:
-    """Kind and first token of each negator; the 'no' that answers ('No, it is not') is none."""
+    """Kind and first token of each negator, except for 'no' as an answer ('No, it is not')."""
     words = [*analysis.words, ""]
     return [
         (found.kind, found.first)
@@ -199,7 +199,7 @@ _LINKING = frozenset(
 
 
 def _adjective(words: Sequence[TaggedWord], negator: Token) -> TaggedWord:
-    """The first adjective after the negator, with nothing between that has a claim of its own."""
+    """The first adjective after the negator, without another claim in between."""
     for word in words:
         if word.start < negator.end:
             continue
@@ -235,7 +235,7 @@ _THIRD, _PAST = {"have": "has", "do": "does", "be": "is"}, {"have": "had", "do":
 def _removal(
     text: str, words: Sequence[TaggedWord], tokens: Sequence[Token], negator: int
 ) -> _Edits:
-    """What takes the negator out: with the 'do' that only carries it, where there is one."""
+    """The edits that remove the negator, including an auxiliary 'do' that only carries it."""
     token = tokens[negator]
     host = tokens[negator - 1] if negator else None
     if host is not None and host.word in _DO:
@@ -245,7 +245,7 @@ def _removal(
             is_order = negator == 1
             verb = after.word if is_order else _finite(after.lower, host.word)
             return [(host.start, token.end, ""), (after.start, after.end, verb)]
-    if host is None or token.start > host.end:  # a word of its own
+    if host is None or token.start > host.end:  # a separate word
         return [(token.start, token.end, "")]
     if host.word == "be" or not host.word:  # ain't
         raise _No(Reason.UNCLEAR)
@@ -260,7 +260,7 @@ def _after_adverbs(words: Sequence[TaggedWord], end: int) -> TaggedWord | None:
 
 
 def _finite(base: str, do: str) -> str:
-    """The verb as it is without its 'do'."""
+    """The verb without its auxiliary 'do'."""
     if do == "did":
         return _PAST.get(base) or past(base)
     if do == "does":
@@ -275,7 +275,7 @@ _VOWEL = re.compile(r"a|e(?!u)|i|o(?!ne)|u(?!ni(?:[cfloqstv])|s[aeu]|ti|biq)|hon
 
 
 def _swap(text: str, adjective: TaggedWord, opposite: str) -> _Edits:
-    """The antonym in the adjective's place, and 'a' or 'an' before it as it needs."""
+    """The antonym in place of the adjective, with the right article ('a' or 'an') before it."""
     new = opposite.capitalize() if adjective.word[:1].isupper() else opposite
     edits: _Edits = [(adjective.start, adjective.end, new)]
     article = re.search(r"\b(an?)\s+$", text[: adjective.start], re.IGNORECASE)

@@ -26,8 +26,7 @@ from training.recipe.schema import Recipe
 EXPECTS = "a table or JSON Lines with original, negation, antonym and both"
 
 SENTENCE, PAIR = ("sentence", "text"), (("sentence1", "sent1"), ("sentence2", "sent2"))
-"""Columns of sentences, and of paraphrase pairs; the second name of each counts without the first.
-"""
+"""Accepted names of the column of sentences, and of the two columns of paraphrase pairs."""
 
 EXPECTS_SENTENCES = (
     "one sentence per line, or a table or JSON Lines with the column sentence, or with "
@@ -56,7 +55,7 @@ def suite(forms: Sequence[Forms]) -> SemAntoNeg:
     """The suite of these sentences.
 
     Raises:
-        HedgerowError: there is none.
+        HedgerowError: there are no sentences.
     """
     if not forms:
         raise HedgerowError(
@@ -80,7 +79,7 @@ def from_forms(path: Path) -> SemAntoNeg | None:
     """The suite of a file with four forms per line; None for any other file.
 
     Raises:
-        HedgerowError: as `read_forms`, of a file with such columns.
+        HedgerowError: as in `read_forms`, for a file with such columns.
     """
     try:
         first = next(records(path, expects=EXPECTS), None)
@@ -95,8 +94,8 @@ def built_of(path: Path) -> Built:
     """The forms of the sentences or paraphrase pairs in a file, and the sentences without forms.
 
     Raises:
-        HedgerowError: the file can't be read, has other columns, or holds what is no plain text;
-            or none of its sentences can be turned.
+        HedgerowError: the file can't be read, has other columns, contains something other than
+            plain text, or none of its sentences has forms.
     """
     if path.suffix.lower() in _TABLES:
         entries = list(map(_sentence, records(path, expects=EXPECTS_SENTENCES)))
@@ -139,8 +138,8 @@ def release_forms(
     """The sentences of a release that have all four forms, by anchor uid.
 
     Args:
-        number: of the release; None for the newest.
-        split: the test split holds what a model trained on the release has not seen.
+        number: the number of the release; None means the newest.
+        split: the test split contains only texts that a model trained on the release has not seen.
 
     Raises:
         HedgerowError: no such release.
@@ -153,7 +152,7 @@ def of_release(session: Session, number: int | None, *, split: Split = Split.TES
     """The suite of a release's sentences that have all four forms.
 
     Raises:
-        HedgerowError: as `release_forms`, or there are no such sentences in the split.
+        HedgerowError: as in `release_forms`, or there are no such sentences in the split.
     """
     return suite(release_forms(session, number, split=split))
 

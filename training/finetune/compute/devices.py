@@ -39,8 +39,8 @@ def share_the_processor() -> None:
 def repeatable(model: SentenceTransformer) -> None:
     """Make the results on the model's device reproducible. On a CPU they always are.
 
-    The fused attentions on a GPU do so only where PyTorch raises an error at any other operation
-    that does not, and the sums of token positions, which are whole numbers, are among those.
+    On a GPU, the fused attentions are only reproducible in PyTorch's strict mode. That mode raises
+    errors for other operations, including the integer sums of token positions.
     """
     import torch
 
@@ -54,7 +54,7 @@ def repeatable(model: SentenceTransformer) -> None:
 
 
 def uses_bf16(model: SentenceTransformer) -> bool:
-    """Whether to compute in bfloat16: where it helps on the model's device.
+    """Whether to compute in bfloat16: if it is faster on the model's device.
 
     MiniLM took 0.72 of the time with it on two cores with AVX-512 BF16; without such instructions
     it is slower.
@@ -71,8 +71,8 @@ def uses_bf16(model: SentenceTransformer) -> bool:
 def computing(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
     """A context in which the model computes in bfloat16, or in its own precision.
 
-    On a CPU without PyTorch's fused attention: with short texts its way back takes ten times as
-    long as its way there, a quarter of a step of MiniLM.
+    On a CPU, PyTorch's fused attention is switched off: with short texts, its backward pass takes
+    ten times as long as its forward pass, a quarter of a step of MiniLM.
     """
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -91,15 +91,15 @@ def device_to_oneself(
 ) -> Iterator[None]:
     """Wait until no other training run computes on this machine.
 
-    Two runs at once would compete for the memory of one GPU, and on a CPU take longer than in turn.
-    Of several waiting runs, the one with the earliest ``since`` is next. The system releases the
-    lock of a process that died.
+    Two runs at once would compete for the memory of one GPU, and on a CPU they would take longer
+    than one after the other. Of several waiting runs, the one with the earliest ``since`` is next.
+    The system releases the lock of a process that died.
 
     Args:
         waiting: called every half second meanwhile; may raise to stop.
-        lock: path of the file that is held; those with the same one take turns. Without one, it
-            is the same for all who see the same GPUs of this machine.
-        since: the moment that decides when it is this one's turn; the present one, unless given.
+        lock: path of the lock file; runs with the same file take turns. By default, all runs that
+            see the same GPUs of this machine share one.
+        since: the moment that determines this run's place in the queue; by default now.
 
     Raises:
         HedgerowError: the file cannot be written.

@@ -1,9 +1,10 @@
 """Packing texts into one row without padding, for an encoder on a CPU.
 
-Chunks of one length have little padding but are small, and for each of them the gradients of all
-weights are added up: with MiniLM a step took half as long again. In one row the linear layers,
-nearly all of the work, see every token once; only attention is computed text by text, in groups.
-It is transformers' form for flash attention's variable lengths, which sentence-transformers pools.
+Chunks of texts with one length have little padding but are small, and each adds to the gradients of
+all weights: with MiniLM, a step took one and a half times as long. In one row, the linear layers,
+which do nearly all of the work, process every token once. Only attention is computed text by text,
+in groups. The features have transformers' format for flash attention with variable lengths, which
+sentence-transformers can pool.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TOKENS = 4096
-"""Of a row, at most, but for a text that is longer."""
+"""Maximum number of tokens in a row, unless a single text is longer."""
 
 PADDING = 0.35
-"""Share of a group's places that may be padding; that is in attention only."""
+"""Maximum share of padding in a group. Only attention is padded."""
 
 MULTIPLE = 64
-"""Of which a row has tokens: for each new number oneDNN first has to write code for each product,
-which took a twentieth of a step."""
+"""The number of tokens in a row is a multiple of this. For each new number, oneDNN has to generate
+code for each product, which took a twentieth of a step."""
 
 FEWEST = 6
 """Maximum number of texts in a group, whatever its padding."""
@@ -39,12 +40,13 @@ class Span(NamedTuple):
     """A group of texts of about one length in a row of tokens.
 
     Attributes:
-        start, end: of its tokens in the row.
-        texts: how many there are.
-        places: (texts, longest) of each text's tokens within the span, the rest its first one.
-        bias: (texts, 1, longest): 0, or minus infinity where there is no token.
-        tokens: where the tokens are among `texts` times `longest` places.
-        The last three are None where all texts are equally long.
+        start, end: the range of its tokens in the row.
+        texts: the number of texts.
+        places: (texts, longest): indices of each text's tokens within the span, padded with that of
+            its first token.
+        bias: (texts, 1, longest): 0 for a token, minus infinity for padding.
+        tokens: the indices of the tokens among `texts` times `longest` positions.
+        The last three are None if all texts are equally long.
     """
 
     start: int
@@ -56,10 +58,10 @@ class Span(NamedTuple):
 
 
 def parts(lengths: Sequence[int], count: int) -> list[range]:
-    """Which texts each row has, of texts sorted by length: each row some of all lengths.
+    """The texts of each row, from texts sorted by length. Each row gets texts of all lengths.
 
     Args:
-        count: rows that there shall be, or more where these would be too long.
+        count: the number of rows; there are more if the rows would be too long.
     """
     count = max(count, -(-sum(lengths) // TOKENS))
     return [range(number, len(lengths), count) for number in range(min(count, len(lengths)))]
@@ -143,11 +145,11 @@ def _attention(
     """Attention of each token to those of its own text.
 
     Args:
-        query, key, value: (1, heads, tokens, size of a head).
-        spans: of the row.
+        query, key, value: shape (1, heads, tokens, size of a head).
+        spans: the spans of the row.
 
     Returns:
-        (1, tokens, heads, size of a head), and no attention weights.
+        Shape (1, tokens, heads, size of a head), and no attention weights.
     """
     import torch
 
@@ -173,14 +175,14 @@ def _attention(
 
 
 def _texts(row: Tensor, span: Span) -> Tensor:
-    """(heads * texts, longest, size of a head) of a span's tokens."""
+    """The tokens of a span, shape (heads * texts, longest, size of a head)."""
     if span.places is not None:
         row = row.index_select(1, span.places.flatten())
     return row.reshape(row.shape[0] * span.texts, -1, row.shape[2])
 
 
 def _spans(lengths: Sequence[int]) -> list[Span]:
-    """Texts that follow each other, cut where padding would exceed its share."""
+    """Groups of consecutive texts, split if padding would exceed its share."""
     groups: list[list[int]] = []
     for length in lengths:
         group = groups[-1] if groups else []

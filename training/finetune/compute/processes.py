@@ -43,7 +43,7 @@ ALONE = Group()
 
 @contextmanager
 def joined() -> Iterator[Group]:
-    """This process's group while the training lasts: that of `torchrun`, or it alone.
+    """The group of processes during training: that of `torchrun`, or this process alone.
 
     Raises:
         HedgerowError: there are fewer GPUs than processes here, or the others cannot be reached.
@@ -61,7 +61,7 @@ def joined() -> Iterator[Group]:
     from torch import distributed
 
     yield Group(distributed.get_rank(), distributed.get_world_size())
-    distributed.destroy_process_group()  # not after an error, where it would wait for the others
+    distributed.destroy_process_group()  # not after an error: it would wait for the others
 
 
 def _meet_the_others() -> None:
@@ -90,7 +90,7 @@ def _take_gpu(number: int) -> None:
 
 @contextmanager
 def _failures_reported() -> Iterator[None]:
-    """Turn the error that follows when another process ends into one sentence."""
+    """Convert the error after the end of another process to one sentence."""
     try:
         yield
     except RuntimeError as error:
@@ -115,8 +115,8 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
     Only this process's rows have gradients; ``add_gradients`` adds those of the others.
 
     Args:
-        own: (this process's texts, dimensions).
-        count: texts of all processes together.
+        own: shape (this process's texts, dimensions).
+        count: the number of texts of all processes.
 
     Raises:
         HedgerowError: another process is gone.
@@ -141,8 +141,8 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
 def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
     """Set every process's gradients to the sum over all processes.
 
-    A weight that no process's texts went through stays without one, so that it does not decay
-    either, as on one process. Sparse ones become dense.
+    A weight that no process used keeps no gradient, so that it does not decay, as with one process.
+    Sparse gradients become dense.
 
     Raises:
         HedgerowError: another process is gone.
@@ -174,7 +174,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
 
 
 def agreed(number: int, group: Group) -> int:
-    """The leading process's number, in every process, once all have called this.
+    """The leading process's number, in every process. Waits until all of them have called this.
 
     Raises:
         HedgerowError: another process is gone.

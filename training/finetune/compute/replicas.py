@@ -25,7 +25,8 @@ CHECK_SECONDS = 1.0
 
 Chunk = Mapping[str, Any]
 Encode = Callable[["SentenceTransformer", Sequence[Chunk], Callable[[], None]], "list[Tensor]"]
-"""Embeddings of each chunk by a model; the last argument is called before each and may raise."""
+"""Embeddings of each chunk by a model. The last argument is called before each chunk and may
+raise."""
 
 _Found = TypeVar("_Found")
 
@@ -33,8 +34,8 @@ _Found = TypeVar("_Found")
 def threads_for(model: SentenceTransformer, recipe: Recipe) -> Threads | None:
     """The number of useful replicas on the model's device; None for one.
 
-    Dropout is drawn from one place, in the order in which threads happen to come by: with it, only
-    one thread gives equal weights for equal recipes.
+    All threads share one generator for dropout, in an unpredictable order. With dropout, only a
+    single thread gives equal weights for equal recipes.
     """
     count = threads_of(model)
     if recipe.dropout != 0 or count < 2:
@@ -65,7 +66,7 @@ class Threads:
     ) -> list[Tensor]:
         """Embeddings of each chunk, in the order of the chunks; gradients reach the weights.
 
-        The way back is that of all chunks together, once the gradients of all have arrived.
+        The backward pass of all chunks starts when the gradients of all have arrived.
 
         Args:
             check: called about once a second; may raise to stop.
@@ -103,7 +104,8 @@ class Threads:
         return [in_order[place] for place in range(len(chunks))]
 
     def _back(self, parts: Sequence[list[Tensor]], gradients: Sequence[list[Tensor]]) -> None:
-        """Each thread to the weights of its replica; these are added up, always in one order."""
+        """Each thread computes the gradients of its replica. They are then added in a fixed
+        order."""
         import torch
 
         def back(number: int) -> None:
@@ -138,7 +140,7 @@ class Threads:
 
 
 def _replica(model: SentenceTransformer) -> SentenceTransformer:
-    """A model that computes with the same weights, whatever becomes of them."""
+    """A model that shares the weights of this one, even when they change."""
     import torch
 
     weights = {
@@ -153,7 +155,8 @@ def _tokens(chunk: Chunk) -> int:
 
 
 def _shares(sizes: Sequence[int], count: int) -> list[list[int]]:
-    """Which chunks each thread takes: the largest first, each by whom has least so far."""
+    """The chunks of each thread: the largest first, each for the thread with the least work so
+    far."""
     shares: list[list[int]] = [[] for _ in range(count)]
     loads = [0] * count
     for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):

@@ -22,14 +22,14 @@ PADDING = 0.1
 """Share of a chunk's tokens that may be padding."""
 
 FEWEST, MOST = 8, 128
-"""Texts of a chunk: fewer leave the processor idle, more need too much memory."""
+"""Number of texts in a chunk. Fewer leave the processor idle, more need too much memory."""
 
 
 def chunks_of_one_length(lengths: Sequence[int], most: int = MOST) -> list[slice]:
     """Chunks of texts whose lengths in tokens are sorted, cut where padding exceeds its share.
 
     Args:
-        most: texts of a chunk.
+        most: the maximum number of texts in a chunk.
     """
     chunks: list[slice] = []
     start = tokens = 0
@@ -55,16 +55,16 @@ SAMPLE = (
     "Very open.",
     "I doubt that it is.",
 )
-"""Texts of several lengths, more than are in a group whatever its padding."""
+"""Sample texts of several lengths. They do not all fit into one group."""
 
 LARGEST_DIFFERENCE = 1e-4
-"""In a value of an embedding of length 1, by which a text may differ from itself end to end."""
+"""Maximum difference between the packed and the separate embedding of a text, per value."""
 
 
 def can_pack(model: SentenceTransformer) -> bool:
-    """Whether the model gives texts end to end the embeddings it gives each by itself.
+    """Whether the model gives packed texts the same embeddings as separate ones.
 
-    Not so with attention or positions of a kind that it leaves to be computed in no other way.
+    This is not the case if its attention or positions can't be replaced.
     """
     import torch
 
@@ -95,10 +95,11 @@ def embed(
 
     Args:
         model: in training mode or not; gradients reach its weights.
-        texts: distinct ones.
-        packed: whether to encode them end to end, where the model can (`can_pack`).
-        group: the processes that share the encoding; each calls this with the same texts.
-        threads: this model's, that share it within the process; None: it takes one.
+        texts: distinct texts.
+        packed: whether to pack the texts if the model supports it (`can_pack`).
+        group: the processes that share the encoding; each calls this function with the same texts.
+        threads: the model's threads, which share the encoding within the process; None means one
+            thread.
         check: called before each chunk, with threads about once a second; may raise to stop.
     """
     import torch
@@ -127,7 +128,7 @@ def embed(
 
 
 def _inverse(order: Sequence[int]) -> Tensor:
-    """Where each of the numbers from 0 on stands in an order of them."""
+    """The inverse of a permutation of the numbers from 0 on."""
     import torch
 
     back = torch.empty(len(order), dtype=torch.long)
@@ -150,10 +151,11 @@ def _encoded(
 def _words_looked_up_once(
     model: SentenceTransformer, chunks: Sequence[Mapping[str, Any]]
 ) -> Iterator[None]:
-    """Look the word embeddings of all chunks up together; the model then computes them in order.
+    """Look up the word embeddings of all chunks together. The model then computes the chunks in
+    order.
 
-    The gradient of a look-up is as large as the whole vocabulary, with MiniLM more than half of
-    the weights: made for each chunk, it took a twentieth of a step.
+    The gradient of a look-up is as large as the whole vocabulary, which is more than half of
+    MiniLM's weights. Computing it for each chunk took a twentieth of a step.
     """
     import torch
 
@@ -172,7 +174,7 @@ def _words_looked_up_once(
 
 
 def word_embeddings(model: SentenceTransformer) -> Embedding | None:
-    """The table that a model's tokens are looked up in; None where it has no such table."""
+    """The table of a model's token embeddings; None if it has no such table."""
     import torch
 
     transformer = getattr(model[0], "auto_model", None)

@@ -1,7 +1,8 @@
-"""Whose turn it is, of those on one machine that wait for the same lock.
+"""The order of processes on one machine that wait for the same lock.
 
-A lock goes to whoever asks at the right moment. Here each who waits holds a file of its own beside
-it, named after the moment since which it has waited; the system frees those of the dead.
+A plain lock goes to whichever process asks at the right moment. Here, each waiting process also
+holds a lock on its own file next to it, named after the time when it started to wait. The system
+releases the files of processes that died.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 EVERYBODYS = 0o666
-"""Mode of the files: trainings of all users of a machine take turns."""
+"""File mode. Training runs of all users of a machine take turns."""
 
 
 @contextmanager
 def in_line(lock: Path, since: datetime) -> Iterator[Callable[[float], bool]]:
-    """Stand in the line before a lock.
+    """Join the queue for a lock.
 
-    Gives a function that tells whether nobody who has waited longer is there; if somebody is, it
-    first waits for so many seconds. Where no file can be made beside the lock there is no line,
-    and everybody is always next.
+    Yields a function that returns whether this process is next. If it is not, the function first
+    waits for the given number of seconds. If no file can be created next to the lock, there is no
+    queue, and every process is always next.
     """
     prefix = f"{lock.name}.turn-"
     own = lock.with_name(f"{prefix}{since.timestamp():020.6f}-{uuid.uuid4().hex[:8]}")
@@ -51,7 +52,7 @@ def in_line(lock: Path, since: datetime) -> Iterator[Callable[[float], bool]]:
 
 
 def _earlier(own: Path, prefix: str) -> list[Path]:
-    """The files of those who have waited longer."""
+    """The files of the processes that have waited longer."""
     try:
         return [
             path for path in own.parent.iterdir() if path.name.startswith(prefix) and path < own
@@ -61,7 +62,8 @@ def _earlier(own: Path, prefix: str) -> list[Path]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether who made the file still waits; a dead one's is removed."""
+    """Whether the process that created the file is still waiting. The file of a dead process is
+    removed."""
     probe = FileLock(path, mode=EVERYBODYS, timeout=0)
     try:
         with probe:

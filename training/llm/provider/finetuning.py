@@ -45,20 +45,20 @@ CANCEL_SECONDS = 15.0
 """Seconds for which a cancelled run tries to cancel its job."""
 
 RESULTS = "provider_results.csv"
-"""In the run's folder: the steps' figures, as the provider sends them."""
+"""The file in the run's folder with the metrics of the steps, as sent by the provider."""
 
 
 def work(context: RunContext) -> dict[str, Any]:
     """Finetune a model at a provider (run kind ``finetune-provider``).
 
-    Parameters of the run: those of `ProviderRequest`. A run that is carried out again goes on with
-    the files and the job that it has.
+    Parameters of the run: those of `ProviderRequest`. A second attempt continues with the existing
+    files and job.
 
     Returns:
         ``run``, ``job``, ``fine_tuned_model``, ``base``, ``base_url``, ``release``, ``arm``,
-        ``train`` and ``validation`` (question pairs), ``tokens`` (trained on, as the provider
-        counts them; None where it does not say), ``cost`` (US dollars; None where no price is
-        known), ``epochs``, ``seed``, ``steps``.
+        ``train`` and ``validation`` (numbers of question pairs), ``tokens`` (training tokens as
+        counted by the provider; None if it does not report them), ``cost`` (US dollars; None
+        without a known price), ``epochs``, ``seed``, ``steps``.
 
     Raises:
         RunPaused: the provider does not answer.
@@ -279,14 +279,14 @@ class _Follower:
 
 
 _FIELDS = {Split.TRAIN: "training_file", Split.VALIDATION: "validation_file"}
-"""The splits that are sent, and the field of `Job` for each one's id."""
+"""The splits to upload, and the field of `Job` with the file id of each."""
 
 
 def cancel_abandoned(settings: Settings, run: Run) -> None:
     """Cancel the job of a run that was cancelled while no process followed it.
 
     Raises:
-        HedgerowError: the provider did not take it.
+        HedgerowError: the provider did not accept the cancellation.
     """
     job = read_job(run_folder(settings, run))
     if job is not None and job.started:
@@ -305,7 +305,7 @@ async def _cancel(api: FinetuningApi, job: Job) -> None:
     """Cancel a job. It may be unknown whether an earlier attempt started it.
 
     Raises:
-        HedgerowError: the provider did not take it.
+        HedgerowError: the provider did not accept the cancellation.
     """
     try:
         async with asyncio.timeout(CANCEL_SECONDS):

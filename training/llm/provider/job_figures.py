@@ -24,7 +24,7 @@ _NAMES = {
 
 
 class Figure(NamedTuple):
-    """One figure of one step, by the name of its curve."""
+    """The value of a metric at one step, by the name of its curve."""
 
     step: int
     name: str
@@ -32,7 +32,7 @@ class Figure(NamedTuple):
 
 
 def step_of(row: Mapping[str, Any]) -> int | None:
-    """The step that an event's data or a line of the result file is about; None for none."""
+    """The step of an event or of a line of the result file; None if it has none."""
     found = _number(row.get("step"))
     return None if found is None else int(found)
 
@@ -52,7 +52,7 @@ def figures_of(row: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def rows_of_file(content: bytes) -> list[dict[str, Any]]:
-    """The lines of a result file: CSV, which OpenAI sends in base64; none of any other file."""
+    """The lines of a result file: CSV, which OpenAI encodes as base64. Empty for any other file."""
     text = content.decode("utf-8", "replace")
     if not text.startswith("step,"):
         try:
@@ -63,7 +63,7 @@ def rows_of_file(content: bytes) -> list[dict[str, Any]]:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number; None for anything else, an empty cell included."""
+    """A finite number; None for anything else, including an empty cell."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -22,9 +22,9 @@ class Job(BaseModel):
     """The progress of a run.
 
     Attributes:
-        label: of this run alone; the names of its files begin with it.
-        training_file, validation_file, job: their ids at the provider, once they are there.
-        started: whether the job has been asked for.
+        label: unique for this run; the names of its files begin with it.
+        training_file, validation_file, job: their ids at the provider, once they exist.
+        started: whether the job has been requested.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -31,21 +31,20 @@ KIND = "finetune-provider"
 LARGEST_SEED = 2**31 - 1
 
 MOST_EPOCHS = 50
-"""OpenAI's maximum."""
+"""OpenAI's maximum number of epochs."""
 
 
 class ProviderRequest(BaseModel):
     """Everything that determines a finetuning at a provider, except for the key.
 
     Attributes:
-        model: the model to start from, as the provider calls it.
-        base_url: of the server; '' for the environment's, else OpenAI's.
-        release: its number; None for the newest.
-        arm: which variants the question pairs ask about.
+        model: the provider's name of the model to start from.
+        base_url: the server's address; '' means that of the environment, or else OpenAI's.
+        release: its number; None means the newest.
+        arm: the kind of variants in the question pairs.
         epochs: passes over the pairs; None leaves them to the provider.
         seed: for the order of the examples; None leaves it to the provider.
-        price: US dollars per million tokens that are trained on, as it was when the run was
-            requested; None where none is known.
+        price: US dollars per million training tokens at the time of the request; None if unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -71,10 +70,10 @@ class Plan(NamedTuple):
 
     Attributes:
         release: the release's number.
-        train, validation: question pairs that are trained on, and that are measured on.
-        tokens: of the pairs that are trained on, about; once an epoch.
-        epochs: None where the provider decides.
-        price: US dollars per million tokens that are trained on; None where none is known.
+        train, validation: the numbers of question pairs for training and for evaluation.
+        tokens: the approximate number of tokens of the training pairs, for one epoch.
+        epochs: the number of epochs; None if the provider decides.
+        price: US dollars per million training tokens; None if unknown.
     """
 
     release: int
@@ -86,7 +85,8 @@ class Plan(NamedTuple):
 
     @property
     def cost(self) -> float | None:
-        """US dollars, about: of all epochs, or of one where the provider decides how many."""
+        """The approximate cost in US dollars: for all epochs, or for one if the provider decides
+        the number."""
         if self.price is None:
             return None
         return self.tokens * (self.epochs or 1) * self.price / 1e6
@@ -155,7 +155,7 @@ def request_finetuning(
     """Store a run that finetunes a model at a provider.
 
     Raises:
-        HedgerowError: as `plan`, or just this finetuning is in progress.
+        HedgerowError: as in `plan`, or the same finetuning is in progress.
     """
     found = plan(session, settings, request)
     request = request.model_copy(update={"release": found.release, "price": found.price})
@@ -183,7 +183,7 @@ def request_of(run: Run) -> ProviderRequest:
 
 
 def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
-    """The newest first."""
+    """The finetuning runs at providers, newest first."""
     return list_runs(session, kind=KIND, limit=limit)
 
 

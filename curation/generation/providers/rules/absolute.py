@@ -121,7 +121,7 @@ def _bare_plural(clause: Clause) -> str | None:
     word = token.word
     if start == 0 and not _is_proper(word):
         if not is_known(word):
-            return None  # 'Lucullus' is no plural
+            return None  # 'Lucullus' is not a plural
         word = word[0].lower() + word[1:]
     return _replaced(clause, start, start, f"no {word}", denied_tail(clause))
 
@@ -144,7 +144,7 @@ _COMMON = frozenset(
 
 
 def _none_of_them(clause: Clause) -> str | None:
-    """'None of the Xs' for 'Some of the Xs'; the verb stays as it is where it can."""
+    """'None of the Xs' for 'Some of the Xs'; the verb stays unchanged if possible."""
     if clause.word(clause.subject_start + 2) not in _OWNED:
         return None
     edits = denied_tail(clause)

@@ -79,8 +79,8 @@ def _answer(annotation: Mapping[str, Any]) -> Cells:
         value = result.get("value")
         if isinstance(value, dict):
             chosen = value.get("choices") or value.get("text")
-            if said := _joined(chosen):
-                found[str(result.get("from_name", "choice"))] = said
+            if joined := _joined(chosen):
+                found[str(result.get("from_name", "choice"))] = joined
     return found | {ANNOTATOR: _annotator(annotation.get("completed_by"))}
 
 

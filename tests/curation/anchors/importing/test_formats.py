@@ -1,4 +1,4 @@
-"""Files of anchors: what is read, and the one sentence about what is not."""
+"""Anchor files: what is read, and the error sentences for unreadable files."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ def parquet(**columns: Any) -> bytes:
 
 
 def complaint(data: bytes, name: str = "anchors.csv", **more: Any) -> str:
-    """The one sentence with which a file is refused."""
+    """The sentence with which a file is refused."""
     with pytest.raises(HedgerowError) as caught:
         read_file(data, name=name, **more)
     sentence = str(caught.value)
@@ -73,7 +73,7 @@ class TestFormats:
         data = ("\ufeff" + text).encode("utf-16-le") if "bom" in encoding else text.encode(encoding)
         assert rows(read_file(data, name="a.csv")) == [(2, "Café “au lait” is 好.")]
 
-    def test_the_format_can_be_said(self) -> None:
+    def test_the_format_can_be_chosen(self) -> None:
         data = b"text,n\nHi there,1\n"
         assert rows(read_file(data, name="a.csv", format=Format.TEXT))[0] == (1, "text,n")
 
@@ -103,7 +103,7 @@ class TestFormats:
             max_size=6,
         )
     )
-    def test_what_a_csv_writer_writes_is_read_back(self, cells: list[tuple[str, str]]) -> None:
+    def test_the_output_of_a_csv_writer_is_read_back(self, cells: list[tuple[str, str]]) -> None:
         file = io.StringIO(newline="")
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerows([("text", "n"), *cells])
@@ -128,15 +128,15 @@ class TestColumns:
         data = f"{header}\n1,The longest of them all,x\n2,Another long one,y\n".encode()
         assert read_file(data, name="a.csv").sentence_column() == expected
 
-    def test_a_column_that_is_not_there_is_told_with_those_that_are(self) -> None:
+    def test_a_column_that_is_not_there_is_reported_with_those_that_are(self) -> None:
         table = read_file(b"id,text\n1,Hi there\n", name="a.csv")
         with pytest.raises(HedgerowError, match="'anchor' in a.csv, found 'id', 'text'"):
             table.texts("anchor")
 
-    def test_a_json_field_that_is_no_string_is_told_with_its_line(self) -> None:
+    def test_a_json_field_that_is_not_a_string_is_reported_with_its_line(self) -> None:
         data = b'{"text":"Hi","id":"a"}\n{"text":null,"id":"b"}\n{"text":["x"],"id":"c"}\n'
         table = read_file(data, name="a.jsonl")
-        assert table.sentence_column() == "text"  # no other is taken silently
+        assert table.sentence_column() == "text"  # no other column is taken silently
         with pytest.raises(HedgerowError, match="found a list on line 3 of a.jsonl"):
             table.texts("text")
         assert table.texts("id") == ["a", "b", "c"]
@@ -145,7 +145,7 @@ class TestColumns:
         table = read_file(b'{"text":"Hi"}\n{"id":"b"}\n', name="a.jsonl")
         assert table.texts("text") == ["Hi", None]
 
-    def test_nested_and_numeric_parquet_columns_are_told_when_asked_for(self) -> None:
+    def test_nested_and_numeric_parquet_columns_are_reported_when_asked_for(self) -> None:
         data = parquet(
             text=["Hi"], words=[["a", "b"]], n=[1], g=pa.array(["x"]).dictionary_encode()
         )
@@ -227,7 +227,7 @@ class TestRefusals:
     def test_a_name_is_shortened(self) -> None:
         assert len(complaint(b"", "x" * 5_000 + ".csv")) < 200
 
-    def test_a_list_of_a_thousand_columns_is_not_told_in_full(self) -> None:
+    def test_a_list_of_a_thousand_columns_is_shortened(self) -> None:
         header = ",".join(f"column_{n}" for n in range(400))
         assert "and 392 more" in complaint(f"{header}\n".encode())
 

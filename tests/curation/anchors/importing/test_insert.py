@@ -1,4 +1,4 @@
-"""Rows of a file become anchors: what is told of each, and all or nothing."""
+"""Rows of a file become anchors: the fate of each row, and all or nothing."""
 
 from collections import Counter
 from datetime import UTC
@@ -34,7 +34,7 @@ pytestmark = both_databases
 
 
 def looked(engine: Engine, text: str, **more: str) -> Preview:
-    """A preview of pasted sentences, one a line."""
+    """A preview of pasted sentences, one per line."""
     with reading(engine) as session:
         return preview(session, read_pasted(text), column="text", **more)
 
@@ -71,13 +71,13 @@ class TestPreview:
             ("The ferry is very" + " very" * 110 + " safe.", Reason.LONG),
         ],
     )
-    def test_the_suspicious_are_told_with_their_reason(
+    def test_suspicious_rows_are_reported_with_their_reason(
         self, engine: Engine, text: str, reason: Reason
     ) -> None:
         (row,) = looked(engine, text).rows
         assert page_text(row) == (Fate.SUSPICIOUS, [reason])
 
-    def test_the_impossible_is_told_and_never_chosen(self, engine: Engine) -> None:
+    def test_the_impossible_is_reported_and_never_chosen(self, engine: Engine) -> None:
         data = b'{"text":"\\u0007 bell"}\n{"text":" "}\n{"text":null}\n{"text":"\\ud800"}\n'
         data += b'{"text":"' + b"a b" * 700 + b'"}\n{"text":"All is well."}\n'
         with reading(engine) as session:
@@ -91,7 +91,7 @@ class TestPreview:
         ]
         assert [row.line for row in shown.chosen(include_suspicious=True)] == [6]
         for row in shown.rows:
-            row.text.encode()  # can be shown
+            row.text.encode()  # can be displayed
 
     def test_repeats_name_the_line_also_in_another_normal_form(self, engine: Engine) -> None:
         shown = looked(
@@ -158,7 +158,7 @@ class TestPreview:
             Reason.SEVERAL_SENTENCES: 1,
         }
 
-    def test_a_genre_that_is_too_long_is_told_with_its_line(self, engine: Engine) -> None:
+    def test_a_genre_that_is_too_long_is_reported_with_its_line(self, engine: Engine) -> None:
         table = read_file(b"text,genre\nHi there,a\nYou too," + b"g" * 81 + b"\n", name="a.csv")
         with reading(engine) as session, pytest.raises(HedgerowError, match="on line 3 of a.csv"):
             preview(session, table, column="text", genre_column="genre")
@@ -176,7 +176,9 @@ class TestPreview:
         ("Did he? She did.", True),
     ],
 )
-def test_the_end_of_a_sentence_is_told_from_a_full_stop(text: str, several: bool) -> None:
+def test_the_end_of_a_sentence_is_distinguished_from_other_full_stops(
+    text: str, several: bool
+) -> None:
     assert has_several_sentences(text) is several
 
 
@@ -230,10 +232,10 @@ class TestAdding:
             run = session.get_one(Run, added.run_id)
             assert (run.state, run.result["added"], run.requested_by) == (RunState.DONE, 2, ada)
             assert run.inputs == {"file": "a.csv", "sha256": shown.content_hash}
-        with writing(engine) as session:  # ids go on where they should
+        with writing(engine) as session:  # ids continue in the right place
             assert add_anchor_by_orm(session).id not in {a.id for a in anchors}
 
-    def test_the_same_file_twice_adds_nothing_and_is_told(self, engine: Engine) -> None:
+    def test_the_same_file_twice_adds_nothing_and_is_reported(self, engine: Engine) -> None:
         text = "The bridge is safe.\nThe ferry is late."
         assert add(engine, text).added == 2
         with reading(engine) as session:
@@ -246,7 +248,7 @@ class TestAdding:
             assert session.execute(select(func.count()).select_from(Run)).scalar_one() == 1
             assert session.execute(select(func.count()).select_from(Source)).scalar_one() == 1
 
-    def test_what_fails_in_the_middle_leaves_nothing(
+    def test_a_failure_in_the_middle_leaves_nothing(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(anchor_rows, "_WORDING", "INSERT INTO nowhere VALUES ({})")
@@ -296,13 +298,15 @@ class TestAdding:
             ({"source": "s", "language": "en" + "-abcdefgh" * 4}, "a language tag such as"),
         ],
     )
-    def test_what_is_said_of_a_file_is_checked(self, values: dict[str, str], expected: str) -> None:
+    def test_the_attributes_of_a_file_are_checked(
+        self, values: dict[str, str], expected: str
+    ) -> None:
         with pytest.raises(HedgerowError, match=expected):
             About(**values)
 
 
 def add_anchor_by_orm(session: Session) -> Anchor:
-    """An anchor whose id the database gives."""
+    """An anchor whose id is assigned by the database."""
     source = session.execute(select(Source)).scalars().first()
     assert source is not None
     anchor = Anchor(uid="f" * 16, source_id=source.id, split=split_of("f"))  # type: ignore[arg-type]
@@ -317,7 +321,7 @@ _SIZES = st.dictionaries(st.integers(0, 9), st.integers(0, 40), min_size=1, max_
 class TestSampling:
     @settings(max_examples=200, deadline=None)
     @given(_SIZES, st.floats(0, 1))
-    def test_shares_add_up_and_lie_within_one_of_the_proportion(
+    def test_shares_add_up_and_are_within_one_of_the_proportion(
         self, sizes: dict[int, int], part: float
     ) -> None:
         everything = sum(sizes.values())
@@ -341,7 +345,7 @@ class TestSampling:
 
         sample = draw(texts, 1)
         assert len(sample) == len(set(sample)) == size
-        assert sample == [text for text in texts if text in set(sample)]  # in their order
+        assert sample == [text for text in texts if text in set(sample)]  # in this order
         assert set(draw(texts[::-1], 1)) == set(sample)
         bands, sampled = Counter(map(length_band, texts)), Counter(map(length_band, sample))
         assert all(abs(sampled[b] - n * size / len(texts)) < 1 for b, n in bands.items())
@@ -369,7 +373,7 @@ class TestSampling:
         assert Counter(row.genre for row in shown.chosen(sample=20)) == {"news": 15, "law": 5}
 
 
-def test_lengths_are_told_as_the_paper_tells_them() -> None:
+def test_lengths_are_reported_as_in_the_paper() -> None:
     texts = [" ".join(["word"] * count) for count in (1, 14, 15, 30, 31)]
     found = lengths(texts)
     assert (found.n, found.short, found.middle, found.long, found.median) == (5, 2, 2, 1, 15)

@@ -1,4 +1,4 @@
-"""Files of annotation tools and of labelled pairs: what their labels say is heeded, or said."""
+"""Files of annotation tools and labelled pairs: their labels are used, or reported."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_argilla_says_discarded_and_a_label_may_say_reject() -> None:
     assert "Left out: 1 row rejected in the source ('label')." in found.notes
 
 
-def test_an_answer_to_a_question_is_no_mark() -> None:
+def test_an_answer_to_a_question_is_not_a_mark() -> None:
     found = table({"text": "Who reigns?", "answer": "reject"}, {"text": "Who?", "answer": "Ada"})
     assert len(found.texts("text")) == 2 and found.notes == ()
 
@@ -80,13 +80,13 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
     "record",
     [
         {"text": "It rains.", "label": "spam"},
-        {"text": "It rains.", "label": "entailment"},  # of what?
+        {"text": "It rains.", "label": "entailment"},  # labels of what?
         {"text": "It rains.", "label": 2},
         {"text": "It rains.", "label": ["weather"]},
         {"premise": "It rains.", "hypothesis": "It pours.", "label": "maybe"},
     ],
 )
-def test_labels_that_are_not_understood_are_said(record: dict[str, object]) -> None:
+def test_labels_that_are_not_understood_are_reported(record: dict[str, object]) -> None:
     (note,) = table(record).notes
     assert note.startswith("The labels in 'label' ") and "were ignored" in note
 

@@ -1,4 +1,4 @@
-"""Entailments and contradictions that come with imported anchors."""
+"""Entailments and contradictions that are imported with their anchors."""
 
 from collections import Counter
 
@@ -65,7 +65,7 @@ def seeded(engine: Engine) -> Engine:
 
 
 def read(engine: Engine, text: str = NLI, *, source: str = "nli", **columns: str) -> Originals:
-    """What the file has beside its anchors."""
+    """The texts that a file pairs with its anchors."""
     table = read_file(text.encode(), name="nli.csv")
     with reading(engine) as session:
         shown = preview(session, table, column="premise")
@@ -87,7 +87,7 @@ def load(
     accept: bool = False,
     sample: int | None = None,
 ) -> Added:
-    """Import the file whole."""
+    """Import the whole file."""
     table = read_file(text.encode(), name="nli.csv")
     with writing(engine) as session:
         shown = preview(session, table, column="premise")
@@ -221,7 +221,7 @@ def test_a_sample_takes_the_texts_of_its_anchors_alone(seeded: Engine) -> None:
 
 
 @one_database
-def test_what_is_no_sentence_is_left_out_and_counted(seeded: Engine) -> None:
+def test_rows_that_are_not_sentences_are_left_out_and_counted(seeded: Engine) -> None:
     found = read(
         seeded,
         "premise,entailment\nA dog runs.,yes\nA cat sits.,  \nIt rains.,42\n"
@@ -240,7 +240,7 @@ def test_what_is_no_sentence_is_left_out_and_counted(seeded: Engine) -> None:
         ("entailment,contradiction,x", {CONTRADICTION: "contradiction"}),
     ],
 )
-def test_columns_are_told_by_their_names(header: str, expected: dict[str, str]) -> None:
+def test_columns_are_recognised_by_their_names(header: str, expected: dict[str, str]) -> None:
     table = read_file(f"{header}\na b,c d,e f\n".encode(), name="a.csv")
     assert guess_columns(table, header.partition(",")[0]) == expected
 
@@ -274,7 +274,7 @@ def test_a_retired_type_and_one_of_another_role_take_no_texts(seeded: Engine) ->
 
 
 @one_database
-def test_a_type_of_ones_own_with_the_id_and_another_role_is_told(seeded: Engine) -> None:
+def test_a_user_defined_type_with_the_id_and_another_role_is_reported(seeded: Engine) -> None:
     wanted = OwnType(
         label="Entailment",
         role="hedge",
@@ -322,7 +322,7 @@ def test_their_guidelines_name_reasons_that_there_are() -> None:
 
 @pytest.mark.databases("postgresql")
 def test_many_originals_are_looked_up_by_index_in_a_new_table(seeded: Engine) -> None:
-    """PostgreSQL took the table for an empty one, and read all of it for every 500 rows."""
+    """PostgreSQL assumed that the table was empty, and read all of it for every 500 rows."""
     count = 3000
     lines = [
         f"Train {n} leaves from here.,Train {n} is somewhere.,Train {n} stays."
@@ -338,6 +338,6 @@ def test_many_originals_are_looked_up_by_index_in_a_new_table(seeded: Engine) ->
     event.listen(seeded, "commit", note)
     added = load(seeded, text, accept=True)
     assert added.originals.total == 2 * count
-    # Whole for each 500, that was 216,000. A table that an earlier test emptied is misjudged for a
-    # few of its batches.
+    # Reading the whole table for each 500 rows took 216,000. For a few batches, a table that an
+    # earlier test emptied is misjudged.
     assert read_rows["variant"] < 12 * added.originals.total

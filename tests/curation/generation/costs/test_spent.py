@@ -1,4 +1,4 @@
-"""Costs and estimates, against what a small run really took."""
+"""Costs and estimates, compared with the results of a small run."""
 
 from pathlib import Path
 
@@ -35,14 +35,14 @@ def test_an_estimate_rests_on_a_trial_and_comes_true(
     assert (before.anchors, before.total_calls, before.cost) == (40, 80, None)
     carry_out(anchors, home, **everything, selection=AnchorSelection(limit=3).model_dump())
     with reading(anchors) as session:
-        told = estimate(session, checked_request(everything))
-    assert (told.anchors, told.total_calls, told.based_on) == (37, 74, 6)
+        estimated = estimate(session, checked_request(everything))
+    assert (estimated.anchors, estimated.total_calls, estimated.based_on) == (37, 74, 6)
     _, result = carry_out(anchors, home, **everything)
-    assert told.cost == pytest.approx(result["cost"], rel=0.15)
-    assert told.seconds is not None and told.seconds > 74 * 0.02 / 4
+    assert estimated.cost == pytest.approx(result["cost"], rel=0.15)
+    assert estimated.seconds is not None and estimated.seconds > 74 * 0.02 / 4
 
 
-def test_costs_add_up_and_are_told_by_type_and_accepted_variant(
+def test_costs_add_up_and_are_reported_by_type_and_accepted_variant(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, _ = serve_chat()
@@ -86,7 +86,7 @@ def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_bette
 
 
 @pytest.mark.parametrize(
-    ("amount", "said"),
+    ("amount", "text"),
     [
         (0, "$0.00"),
         (1234.5, "$1,234.50"),
@@ -95,5 +95,5 @@ def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_bette
         (0.0000412, "$0.000041"),
     ],
 )
-def test_an_amount_below_a_cent_does_not_read_as_nothing(amount: float, said: str) -> None:
-    assert dollars(amount) == said
+def test_an_amount_below_a_cent_does_not_read_as_nothing(amount: float, text: str) -> None:
+    assert dollars(amount) == text

@@ -1,4 +1,4 @@
-"""Which variants become examples: read and accepted by people, of training anchors, and diverse."""
+"""Choosing examples: read and accepted by people, from training anchors, and diverse."""
 
 import pytest
 from sqlalchemy import Engine
@@ -23,7 +23,7 @@ pytestmark = both_databases
 
 
 def anchor_text(split: str, number: int) -> str:
-    """An anchor that falls into a split."""
+    """An anchor in a split."""
     found = (f"The {split} bridge {number}.{extra} is safe." for extra in range(10_000))
     return next(text for text in found if split_of(anchor_uid(text)) == split)
 
@@ -84,7 +84,7 @@ def test_only_what_a_person_read_and_accepted_of_training_anchors(engine: Engine
         assert (hedge.type_id, hedge.cue) == ("word", "probably")
 
 
-def test_what_a_rule_accepted_was_read_by_nobody(engine: Engine) -> None:
+def test_nobody_has_read_what_a_rule_accepted(engine: Engine) -> None:
     with writing(engine) as session:
         by_rule = variant(session, 1)
         session.flush()

@@ -1,4 +1,4 @@
-"""Examples in a prompt: stored with its version, put in verbatim, never of the anchor itself."""
+"""Examples in a prompt: stored with its version, inserted verbatim, never from the same anchor."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def test_the_place_comes_before_the_anchor_and_leaves_no_empty_line() -> None:
         with_place("{text}")
 
 
-def test_an_anchor_stands_once_before_its_variants_and_texts_stay_as_they_are() -> None:
+def test_an_anchor_comes_once_before_its_variants_and_texts_stay_unchanged() -> None:
     shown = [example(1), example(1, "affixal", HOSTILE), example(2), example(3, "word")]
     words = in_words(shown, ["verbal", "affixal"], anchor_uid="x", text="x")
     assert words.splitlines() == [

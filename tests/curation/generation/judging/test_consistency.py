@@ -1,4 +1,4 @@
-"""Asking a judge again: kept as answers, no opinions, and how often it says the same."""
+"""Repeated questions to a judge: stored as answers, not opinions, with their consistency."""
 
 from collections import Counter
 from pathlib import Path
@@ -52,7 +52,8 @@ def test_a_judge_that_changes_its_mind_is_found_out(
     asked: Counter[str] = Counter()
 
     def says(prompt: str) -> str:
-        """Of bridge 0 always the same, of bridge 1 one in four otherwise, of bridge 2 nothing."""
+        """For bridge 0 always the same verdict, for bridge 1 another one in four, for bridge 2
+        none."""
         asked[prompt] += 1
         if "bridge 2" in prompt:
             return "I cannot say."
@@ -91,9 +92,11 @@ def test_it_is_asked_again_about_what_it_has_judged(
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [({"repeats": 2}, "temperature above 0"), ({"repeats": 1, "temperature": 1}, "at least 2")],
 )
-def test_what_could_not_differ_is_refused(how: dict[str, Any], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said):
+def test_repeated_calls_that_could_not_differ_are_refused(
+    how: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(HedgerowError, match=message):
         checked(JudgeRequest, {"model": "fake"} | how)

@@ -1,4 +1,4 @@
-"""A run that asks a model for its opinion on variants, against a real server."""
+"""A run that asks a model for opinions on variants, with a real server."""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def carry_out(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
 
 
 def table(engine: Engine) -> list[tuple[Any, ...]]:
-    """All opinions, but for keys and times."""
+    """All opinions, without keys and times."""
     query = (
         select(
             col(Variant.text),
@@ -85,16 +85,16 @@ def test_every_pending_variant_is_judged_once_and_keeps_its_status(
     result = carry_out(families, home, asked(families, base_url=address))
     assert result["done"] == result["calls"] == 35 and result["failed"] == 0
     assert set(server.asked.values()) == {1}
-    for text, said, decided, reason, note, suggestion, certainty in table(families):
+    for text, verdict, decided, reason, note, suggestion, certainty in table(families):
         expected = opinion_on(text)
-        assert said == expected["verdict"]
-        assert decided == ("accept" if said == "accept" else "reject")
-        assert reason == ("" if said == "accept" else "wrong_scope")
+        assert verdict == expected["verdict"]
+        assert decided == ("accept" if verdict == "accept" else "reject")
+        assert reason == ("" if verdict == "accept" else "wrong_scope")
         assert note == expected["comment"] and certainty == float(expected["certainty"])
-        assert suggestion == (f"Rather: {text}" if said == "edit" else "")
+        assert suggestion == (f"Rather: {text}" if verdict == "edit" else "")
     with reading(families) as session:
         variants = session.execute(select(Variant)).scalars().all()
-        assert len(variants) == 35  # a suggestion makes no variant
+        assert len(variants) == 35  # a suggestion creates no variant
         assert {(v.status, v.version) for v in variants} == {(Status.PENDING, 1)}
         (reviewer,) = judges(session)
         assert reviewer[1:] == ("judge: fake, prompt 1", False, 35)
@@ -168,7 +168,7 @@ def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     ]
 
 
-def test_a_run_that_the_budget_paused_goes_on_where_it_stopped(
+def test_a_run_that_the_budget_paused_continues_if_it_stopped(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -184,7 +184,7 @@ def test_a_run_that_the_budget_paused_goes_on_where_it_stopped(
     assert len(table(families)) == 35 and set(server.asked.values()) == {1}
 
 
-def test_what_was_replaced_or_is_out_of_use_is_not_asked_about_any_more(
+def test_replaced_and_retired_variants_are_not_judged(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

@@ -1,4 +1,4 @@
-"""What is asked of a model that judges a variant, and what its answer is read as."""
+"""The prompt for a judge, and parsing its answer."""
 
 import json
 
@@ -28,7 +28,7 @@ def read(**values: object) -> tuple[Verdict, str, str, float | None] | None:
     return found and (found.verdict, found.reason, found.suggestion, found.certainty)
 
 
-def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
+def test_the_question_contains_everything_that_a_reviewer_sees() -> None:
     entry = next(entry for entry in TAXONOMY if entry.id == "word")
     asked = question(
         built_in(JUDGE),
@@ -116,7 +116,7 @@ def test_labelled_lines_are_read_as_json_is(raw: str) -> None:
     assert found == (Verdict.EDIT, "wrong_scope", "So.", "It isn't.", 0.5)
 
 
-def test_a_comment_is_kept_however_long_or_odd_it_is() -> None:
+def test_long_and_odd_comments_are_kept() -> None:
     for comment, kept in (
         ("So. " * 25_000, "So. So."),
         ("So.\x00\n\n\x1b[31mMore.", "So. [31mMore."),

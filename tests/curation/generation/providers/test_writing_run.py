@@ -1,4 +1,4 @@
-"""What other packages' providers may give, and what becomes of it."""
+"""The output of providers from other packages, and how it is handled."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_variant_of_each_wanted_type_is_taken_and_nothing_else(plug: Plug) -> 
     )
 
 
-def test_what_is_no_variant_is_passed_over_with_a_reason(plug: Plug) -> None:
+def test_rows_that_are_not_variants_are_skipped_with_a_reason(plug: Plug) -> None:
     plug("yield Written('verbal', task.text.upper())\nyield Written('word', 'a' * 3000)")
     assert answer().passed_over == {"verbal": "repeats the anchor", "word": "no sentence"}
 
@@ -94,7 +94,7 @@ def test_a_reason_is_recorded_and_a_type_without_one_too(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "sentence"),
     [
         ("yield 1 / 0", "The plug-in 'mine' failed (ZeroDivisionError: division by zero)"),
         ("return None", "Expected variants from the provider 'mine', found NoneType"),
@@ -110,15 +110,15 @@ def test_a_reason_is_recorded_and_a_type_without_one_too(
     ],
 )
 def test_a_faulty_one_ends_its_run_with_one_sentence(
-    plug: Plug, anchors: Engine, home: Path, body: str, said: str
+    plug: Plug, anchors: Engine, home: Path, body: str, sentence: str
 ) -> None:
     plug(body)
     with pytest.raises(HedgerowError) as refusal:
         test_run.carry_out(anchors, home, provider="mine", model="", selection={"limit": 1})
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert sentence in str(refusal.value) and "\n" not in str(refusal.value)
     with reading(anchors) as session:
         run = session.execute(select(Run)).scalar_one()
-    assert run.state is RunState.FAILED and said in run.message
+    assert run.state is RunState.FAILED and sentence in run.message
 
 
 def test_names_of_writers_and_prompts_are_never_taken(plug: Plug) -> None:
@@ -133,8 +133,8 @@ def test_nobody_knows_what_one_costs_that_does_not_say_it_is_free(
 ) -> None:
     plug("return ()")
     with reading(anchors) as session:
-        told = estimate(session, checked_request({"provider": "mine"}))
-        assert (told.total_calls, told.cost) == (80, None)
+        estimated = estimate(session, checked_request({"provider": "mine"}))
+        assert (estimated.total_calls, estimated.cost) == (80, None)
         assert estimate(session, checked_request({"provider": "rules"})).cost == 0.0
 
 

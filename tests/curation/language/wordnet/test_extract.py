@@ -1,4 +1,4 @@
-"""The list of adjectives and their antonyms: how it is made, and what ships."""
+"""The list of adjectives and their antonyms: extracting it, and the bundled one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_the_list_and_the_licence_are_taken_from_wordnets_files(
     found = json.loads(antonyms.read_text("utf-8"))["antonyms"]
     assert found["plump"] == "gaunt" and found["gaunt"] == "plump" and "lone" not in found
     assert list(found) == sorted(found)
-    said = "This software and database is being provided to you, the LICENSEE.\n"
-    assert terms.read_text("utf-8") == said
+    licence = "This software and database is being provided to you, the LICENSEE.\n"
+    assert terms.read_text("utf-8") == licence
 
 
 def test_without_wordnet_nothing_is_written(no_wordnet: None, tmp_path: Path) -> None:

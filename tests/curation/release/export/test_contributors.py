@@ -1,4 +1,4 @@
-"""Who wrote what, as cards say it: by type, and rules are no language model."""
+"""The writers in cards: by type, and rules are not a language model."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tests.curation.support.exported import body
 from tests.curation.support.families import add_anchor, add_variant, decide, model
 
 
-def test_who_wrote_what_is_counted_by_type(engine: Engine, tmp_path: Path) -> None:
+def test_writers_are_counted_by_type(engine: Engine, tmp_path: Path) -> None:
     written = [
         ("rules", "", "verbal", "It does not rain."),
         ("rules", "", "verbal", "It isn't raining."),

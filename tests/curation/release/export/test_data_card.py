@@ -1,4 +1,4 @@
-"""The card of an export: it says what the data are, and nobody's text is markup in it."""
+"""The card of an export: its statements about the data, and escaped user texts."""
 
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,9 @@ def test_the_card_says_how_far_people_agree(engine: Engine, tmp_path: Path) -> N
         assert "| phrase | 6 | 83.3% (50.0% to 100.0%) | 0.00 | 0.00 | 91.7% |" in text
         assert "| all | 6 | 83.3%" in text
         assert "91.7% of the verdicts accept, so chance alone gives" in text
-        # The one in conflict is counted above, and is not in the release.
+        # The one in conflict is counted above, but is not in the release.
         assert "Two or more people accepted 5 of the 23 released variants." in text
-        # A release of an earlier Hedgerow has not counted it.
+        # A release of an earlier version has no such count.
         release.summary = {k: v for k, v in release.summary.items() if k != "agreement"}
         folder = export_release(session, release, tmp_path / "again")
         assert "### Agreement" not in body(folder)

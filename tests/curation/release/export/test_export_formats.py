@@ -1,4 +1,4 @@
-"""What a format of another package is given, and what its files become."""
+"""Export formats from other packages: their input, and their files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_it_reads_rows_and_columns_and_its_files_are_in_the_manifest(
             get_release(session, None),
             tmp_path / "out",
             format="mine",
-            progress=lambda *said: heard.append(said),
+            progress=lambda *report: heard.append(report),
         )
     manifest = json.loads((place / MANIFEST).read_text())
     number, count = map(int, (place / "sub" / "count.txt").read_text().split())
@@ -94,7 +94,7 @@ def test_one_that_fails_leaves_nothing_behind(plug: Plug, released: Engine, tmp_
 def test_it_can_be_cancelled(plug: Plug, released: Engine, tmp_path: Path) -> None:
     plug("list(release.rows('variants'))")
 
-    def stop(*said: object) -> None:
+    def stop(*report: object) -> None:
         raise RunCancelled
 
     with reading(released) as session:

@@ -1,4 +1,4 @@
-"""Where exports go: what they replace and leave alone, and that nothing half-written is left."""
+"""Where exports go: what they replace and keep. Nothing incomplete is left behind."""
 
 import json
 import shutil
@@ -61,7 +61,9 @@ def test_an_earlier_export_is_replaced(engine: Engine, tmp_path: Path) -> None:
         "damaged manifest",
     ],
 )
-def test_what_is_not_an_export_is_left_alone(engine: Engine, tmp_path: Path, kind: str) -> None:
+def test_a_folder_that_is_not_an_export_is_left_alone(
+    engine: Engine, tmp_path: Path, kind: str
+) -> None:
     place = tmp_path / "exports" / "mine"
     place.parent.mkdir()
     with writing(engine) as session:

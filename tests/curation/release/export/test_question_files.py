@@ -1,4 +1,4 @@
-"""Question pairs as files: what trl and OpenAI read of them, and what is refused."""
+"""Question pairs as files: what trl and OpenAI read in them, and what is refused."""
 
 import json
 from collections import Counter
@@ -21,7 +21,7 @@ from tests.curation.support.families import add_family, add_plain_family
 
 
 def released(session: Session, *, train: int = 5) -> Release:
-    """So many families to train on, and one in each of the other splits."""
+    """This many families for training, and one in each of the other splits."""
     for number in range(train):
         add_plain_family(session, number, split=Split.TRAIN)
     add_plain_family(session, 100, split=Split.VALIDATION)
@@ -125,7 +125,7 @@ GOOD = '{"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "c
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (GOOD.replace("assistant", "person"), "Line 2 of it.jsonl is not a chat"),
         (GOOD.replace("Yes", " "), "is not a chat"),
@@ -137,10 +137,10 @@ GOOD = '{"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "c
         ('{"messages": [3, 4]}', "is not a chat"),
     ],
 )
-def test_a_line_that_openai_would_refuse_is_named(tmp_path: Path, line: str, said: str) -> None:
+def test_a_line_that_openai_would_refuse_is_named(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "it.jsonl"
     path.write_text(f"{GOOD}\n{line}\n")
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         check_finetuning_file(path)
     path.write_text(f"{GOOD}\n")
     assert check_finetuning_file(path) == (1, 1)

@@ -1,4 +1,4 @@
-"""Exports: what other programs read of them, hostile texts, and equal bytes."""
+"""Exports: how other programs read them, hostile texts, and equal bytes."""
 
 import csv
 import json
@@ -83,10 +83,10 @@ def test_every_split_with_rows_is_there(engine: Engine, tmp_path: Path) -> None:
     assert found["validation"][0]["anchor"] == "Door 1 is open."
 
 
-def test_only_the_train_split_where_only_that_has_rows(engine: Engine, tmp_path: Path) -> None:
+def test_only_the_train_split_if_no_other_has_rows(engine: Engine, tmp_path: Path) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1, split=Split.TRAIN)
-        # A test anchor without a positive: there are variants to test on, but no triples.
+        # A test anchor without a positive has variants to test on, but no triples.
         add_family(session, "It is late.", {"verbal": ["It is not late."]}, split=Split.TEST)
         release = create_release(session).release
         folder = export_release(session, release, tmp_path / "out")
@@ -184,7 +184,7 @@ def test_no_cell_of_the_csv_file_is_a_formula(engine: Engine, tmp_path: Path) ->
         rows = list(csv.DictReader(file))
     cells = [cell for row in rows for cell in row.values()]
     assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
-    # Undone as the card says, every text is what it was.
+    # After undoing the escapes as the card says, every text is unchanged.
     undone = {re.sub("^'(?='*[=+@＝＋－＠-])", "", row["sentence1"]) for row in rows}
     assert undone == set(HOSTILE)
     again = read_file((folder / "pairs.csv").read_bytes(), name="pairs.csv")

@@ -18,7 +18,7 @@ from tests.curation.support.exported import ten_anchors
 from tests.support.databases import both_databases
 
 PIECE = 4
-"""Variants; the families of the release have three each."""
+"""Number of variants. The families of the release have three each."""
 
 
 @both_databases

@@ -1,4 +1,4 @@
-"""The data section of a paper: its figures are the database's, and its LaTeX is whole."""
+"""The data section of a paper: its figures match the database, and its LaTeX is complete."""
 
 import re
 from collections.abc import Iterator
@@ -39,18 +39,18 @@ pytestmark = both_databases
 
 
 def table(found: Report, name: str) -> dict[str, list[str | int]]:
-    """Its rows by their first cells."""
+    """The table's rows, by their first cells."""
     tables = [b for s in found.sections for b in s.blocks if isinstance(b, Table)]
     rows = next(each.rows for each in tables if each.name == name)
     return {str(row[0]): list(row[1:]) for row in rows}
 
 
-def said(found: Report) -> str:
+def text_of(found: Report) -> str:
     return "\n".join(b for s in found.sections for b in s.blocks if isinstance(b, str))
 
 
 def written_by_a_model(session: Session, variants: list[Variant]) -> None:
-    """One call of a run, which cost half a dollar, has written them."""
+    """One call of a run, which cost half a dollar, wrote them."""
     prompt = PromptVersion(name="negation", version=3, template="")
     run = Run(
         kind="generate",
@@ -79,7 +79,8 @@ def written_by_a_model(session: Session, variants: list[Variant]) -> None:
 
 @pytest.fixture
 def released(engine: Engine) -> tuple[Engine, Release]:
-    """Two families: accepted, edited, rejected, settled, by a rule; with hostile names."""
+    """Two families: accepted, edited, rejected, settled, and accepted by a rule, with hostile
+    names."""
     with writing(engine) as session:
         first, second = add_family(session), add_family(session, "Door 2 is safe.", subject="door")
         session.get_one(Source, 1).name = HOSTILE
@@ -137,8 +138,8 @@ def test_its_figures_are_those_of_the_release(
 
 def test_it_says_who_wrote_and_what_that_cost(found: Report) -> None:
     assert table(found, "writers")["openai"] == [HOSTILE, "negation v3", 2, 2, "0.5000"]
-    assert "Writing the variants cost 0.5000 US dollars in total." in said(found)
-    assert "Of the released texts, 1 were edited by a person" in said(found)
+    assert "Writing the variants cost 0.5000 US dollars in total." in text_of(found)
+    assert "Of the released texts, 1 were edited by a person" in text_of(found)
 
 
 def test_it_says_how_reviewers_agreed_and_names_none_of_them(found: Report) -> None:
@@ -148,7 +149,7 @@ def test_it_says_how_reviewers_agreed_and_names_none_of_them(found: Report) -> N
     }
     assert (
         "Reviewers disagreed about 1 variant: 1 settled by 1 person, 0 still in conflict. The "
-        "release has 1 settled variant." in said(found)
+        "release has 1 settled variant." in text_of(found)
     )
     assert table(found, "agreement")["all"][:2] == [2, "50.0% (0.0% to 100.0%)"]
     for form in Form:
@@ -156,7 +157,7 @@ def test_it_says_how_reviewers_agreed_and_names_none_of_them(found: Report) -> N
 
 
 @one_database
-def test_what_is_decided_after_the_release_is_left_out(released: tuple[Engine, Release]) -> None:
+def test_decisions_after_the_release_are_left_out(released: tuple[Engine, Release]) -> None:
     engine, release = released
     with writing(engine) as session:
         before = report(session, session.get_one(Release, release.id))
@@ -166,7 +167,7 @@ def test_what_is_decided_after_the_release_is_left_out(released: tuple[Engine, R
 
 
 def environments(latex: str) -> Iterator[tuple[str, str]]:
-    """(begin or end, name) of all outside of verbatim text."""
+    """(begin or end, name) of all environments outside verbatim text."""
     outside = re.sub(
         r"(\\begin\{verbatim\}).*?(\\end\{verbatim\})", r"\1\2", latex, flags=re.DOTALL
     )
@@ -213,10 +214,10 @@ def test_its_markdown_has_no_markup_of_others(found: Report) -> None:
     assert markdown.count("\n```") == 4
 
 
-def test_of_people_who_never_met_it_says_so(engine: Engine) -> None:
+def test_people_without_common_variants_are_reported(engine: Engine) -> None:
     with writing(engine) as session:
         accept(session, add_family(session)["verbal"], person(session))
-        output = said(report(session, create_release(session).release))
+        output = text_of(report(session, create_release(session).release))
     assert "No two people decided on the same variant independently" in output
     assert "No variant was decided by a rule over measures." in output
     assert "There were no disagreements between reviewers." in output

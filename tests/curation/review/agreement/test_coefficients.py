@@ -1,4 +1,4 @@
-"""Kappa and alpha: worked examples from the literature, and other packages' figures."""
+"""Kappa and alpha: worked examples from the literature, and the results of other packages."""
 
 from itertools import permutations
 
@@ -27,11 +27,11 @@ CATEGORIES = 3
 RATINGS = st.lists(
     st.lists(st.none() | st.integers(0, CATEGORIES - 1), min_size=3, max_size=3), max_size=12
 )
-"""Units, each with the values that three observers gave it; None where one gave none."""
+"""Units with the values that three observers gave them; None for a missing value."""
 
 
 def read(table: str) -> list[list[int | None]]:
-    """Units of a table with a line for each observer."""
+    """Units of a table with one line per observer."""
     lines = [line.split() for line in table.strip().splitlines()]
     return [[None if v == "." else int(v) for v in unit] for unit in zip(*lines, strict=True)]
 
@@ -50,7 +50,7 @@ def test_alpha_of_krippendorffs_worked_examples() -> None:
 def test_kappa_of_a_worked_example() -> None:
     """Two readers judge 50 proposals: both yes 20, both no 15; 70% agree, 50% by chance."""
     assert float(kappa(np.array([[20, 5], [10, 15]]))) == pytest.approx(0.4)
-    # Feinstein and Cicchetti (1990): 85% agree in both tables, and kappa differs by far.
+    # Feinstein and Cicchetti (1990): 85% agree in both tables, but kappa differs widely.
     assert float(kappa(np.array([[40, 9], [6, 45]]))) == pytest.approx(0.70, abs=5e-3)
     assert float(kappa(np.array([[80, 10], [5, 5]]))) == pytest.approx(0.32, abs=5e-3)
 
@@ -79,7 +79,7 @@ def test_kappa_is_scikit_learns(cells: list[int]) -> None:
 
     ours = float(kappa(np.array(cells).reshape(3, 3)))
     if np.isnan(ours):
-        return  # nothing, or one category by both
+        return  # nothing, or one category from both
     one, other = np.divmod(np.arange(9), 3)
     assert ours == pytest.approx(cohen_kappa_score(one, other, sample_weight=cells))
 
@@ -93,7 +93,7 @@ def test_the_order_of_observers_and_units_changes_nothing(units: list[list[int |
 
 
 @given(st.lists(st.integers(0, 1), min_size=2))
-def test_full_agreement_is_1_where_both_categories_occur(values: list[int]) -> None:
+def test_full_agreement_is_1_if_both_categories_occur(values: list[int]) -> None:
     found = alpha_of([[value, value, value] for value in values], 2)
     if len(set(values)) < 2:
         assert np.isnan(found)

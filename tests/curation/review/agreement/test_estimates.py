@@ -1,4 +1,4 @@
-"""Intervals of agreement: they hold the figure, narrow with the data and cover the truth."""
+"""Intervals of agreement: they contain the estimate, narrow with more data and cover the truth."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_full_agreement_leaves_alpha_unsure() -> None:
     assert found.beyond_chance.low == pytest.approx((edge - chance) / (1 - chance))
 
 
-def test_what_is_not_defined_is_left_open() -> None:
+def test_undefined_figures_are_left_open() -> None:
     assert with_alpha((((2, 0), 9),)).beyond_chance == Estimate()
     assert with_kappa((((1, 1), 9),)).beyond_chance == Estimate()
     # One rejection among ten verdicts: a third of the resamples lacks it.

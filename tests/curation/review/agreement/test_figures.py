@@ -1,4 +1,4 @@
-"""The figures of agreement: of what they are, by what they are grouped, and what lies behind."""
+"""The figures of agreement: their values, groups and underlying variants."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_an_edit_counts_like_a_rejection() -> None:
     assert (found.variants, found.verdicts) == (8, 16)
     assert found.accepted == 11 / 16
     assert found.agreement.value == 5 / 8
-    # Both take 4, neither 1; the one takes 6 of 8, the other 5.
+    # Both accept 4 and neither accepts 1. One accepts 6 of 8, the other 5.
     chance = (6 * 5 + 2 * 3) / 64
     assert found.kappa.value == pytest.approx((5 / 8 - chance) / (1 - chance))
     assert found.by_chance == pytest.approx((11 * 10 + 5 * 4) / (16 * 15))
@@ -65,7 +65,7 @@ def test_groups_come_in_the_order_of_their_size() -> None:
     assert groups == {
         By.TYPE: {"verbal": 4, "word": 4},
         By.PAIR: {(1, 2): 8},
-        By.CUE: {"may": 2, "might": 1},  # neither of what has no cue
+        By.CUE: {"may": 2, "might": 1},  # neither type has a cue
         By.SOURCE: {1: 4, 2: 4},
     }
 
@@ -87,7 +87,7 @@ def test_three_people_give_three_pairs_and_one_is_left_of_each() -> None:
     assert [len(p.votes) for p in in_group(trio, By.PAIR, (1, 3)).patterns] == [2]
 
 
-def test_the_confusion_table_keeps_edits_apart() -> None:
+def test_the_confusion_table_keeps_edits_separate() -> None:
     assert confusion(PAIR) == {(A, A): 4, (A, R): 2, (E, R): 1, (E, A): 1}
     assert ids_of(in_cell(PAIR, (E, R))) == [6]
     assert ids_of(differing(PAIR)) == [2, 4, 8]
@@ -118,10 +118,12 @@ def test_it_does_not_matter_who_is_who(units: list[list[Verdict]], order: list[i
 
 
 @pytest.mark.parametrize(
-    ("agreeing", "said"),
+    ("agreeing", "interpretation"),
     [(99, "calls reliable"), (87, "tentative conclusions only"), (70, "below 0.667")],
 )
-def test_alpha_is_told_by_krippendorffs_thresholds(agreeing: int, said: str) -> None:
+def test_alpha_is_interpreted_with_krippendorffs_thresholds(
+    agreeing: int, interpretation: str
+) -> None:
     many = 100
     found = figures(
         Overlap(
@@ -133,18 +135,18 @@ def test_alpha_is_told_by_krippendorffs_thresholds(agreeing: int, said: str) -> 
         )
     )
     first, kappa, rate = sentences(found)
-    assert said in first and "interval" not in first
+    assert interpretation in first and "interval" not in first
     assert f"a kappa of {found.kappa.value:.2f}" in kappa
     assert rate.endswith("of the verdicts accept.")
 
 
-def test_an_extreme_base_rate_and_a_wide_interval_are_said() -> None:
+def test_an_extreme_base_rate_and_a_wide_interval_are_reported() -> None:
     found = figures(
         Overlap((pattern(list(range(36)), (1, A), (2, A)), pattern([40, 41], (1, R), (2, R))))
     )
-    told = " ".join(sentences(found))
-    assert "The interval includes 0.667 and 0.800" in told
-    assert "94.7% of the verdicts accept, so chance alone gives" in told
+    text = " ".join(sentences(found))
+    assert "The interval includes 0.667 and 0.800" in text
+    assert "94.7% of the verdicts accept, so chance alone gives" in text
     same = figures(Overlap((pattern([1, 2], (1, A), (2, A)),)))
     assert "alpha and kappa are not defined" in sentences(same)[0]
 

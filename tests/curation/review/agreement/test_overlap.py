@@ -1,4 +1,4 @@
-"""What several people have decided on the same variants: which verdicts count, and for what."""
+"""Variants that several people have decided on: which verdicts count for which figure."""
 
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ def decide(
     settles: bool = False,
     version: int | None = None,
 ) -> None:
-    """A decision on a card in the browser, drawn now or when the variant had this version."""
+    """A decision on a card in the browser that was drawn now, or at this version of the variant."""
     session.refresh(variant)
     card = shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
     if version is not None:
@@ -97,7 +97,7 @@ def test_only_what_two_people_have_decided_on_is_there(engine: Engine) -> None:
         }
 
 
-def test_the_latest_verdict_that_stands_counts(engine: Engine) -> None:
+def test_the_latest_valid_verdict_counts(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         family = add_family(session)
@@ -112,7 +112,7 @@ def test_the_latest_verdict_that_stands_counts(engine: Engine) -> None:
         assert votes(overlap(session)) == {changed.id: {ada: A, bert: R}}
 
 
-def test_neither_settlements_nor_rules_nor_ones_own_wordings_are_votes(engine: Engine) -> None:
+def test_settlements_rules_and_own_texts_are_not_votes(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert, cleo = (person(session, name) for name in ("Ada", "Bert", "Cleo"))
         anchor = add_anchor(session)
@@ -143,7 +143,7 @@ def test_neither_settlements_nor_rules_nor_ones_own_wordings_are_votes(engine: E
         assert votes(overlap(session)) == {contested.id: {ada: A, bert: R}}
 
 
-def test_an_anchors_correction_starts_anew_and_its_retirement_ends_it(engine: Engine) -> None:
+def test_an_anchors_correction_starts_again_and_its_retirement_ends_it(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         family = add_family(session)
@@ -182,25 +182,25 @@ def test_a_merged_reviewer_is_one(engine: Engine) -> None:
         assert len(votes(overlap(session))) == 2
 
 
-def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
-    """Five variants: Ada decides first on each."""
+def test_a_reviewer_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
+    """Five variants. Ada decides on each of them first."""
     with writing(engine) as session:
         ada, bert, who = person(session), person(session, "Bert"), judge(session)
         family = add_family(session)
-        blind, seen, unseen, looked, changed = (
+        blind, seen, unseen, opinion_seen, changed = (
             family[key] for key in ("verbal", "word", "phrase", "lexical", "affixal")
         )
         for variant in family.values():
             decide(session, variant, ada, A)
         decide(session, blind, bert, R, blind=True)
         decide(session, seen, bert, A)
-        decide(session, unseen, bert, R, version=1)  # his card was drawn before she had decided
-        add_opinion(session, looked, A, reviewer_id=who)
-        show_opinions(session, looked.id, reviewer_id=bert, own_first=False)
+        decide(session, unseen, bert, R, version=1)  # his card was drawn before she decided
+        add_opinion(session, opinion_seen, A, reviewer_id=who)
+        show_opinions(session, opinion_seen.id, reviewer_id=bert, own_first=False)
         session.flush()
-        decide(session, looked, bert, A, blind=True)
+        decide(session, opinion_seen, bert, A, blind=True)
         decide(session, changed, bert, R, blind=True)
-        decide(session, changed, bert, A)  # after the message that told of her verdict
+        decide(session, changed, bert, A)  # after the message about her verdict
     with reading(engine) as session:
         found = overlap(session)
         assert len(votes(found)) == 5
@@ -212,7 +212,7 @@ def test_who_had_seen_a_verdict_is_not_independent(engine: Engine) -> None:
         }
 
 
-def test_what_is_imported_or_decided_elsewhere_is_independent(engine: Engine) -> None:
+def test_imported_verdicts_and_those_made_elsewhere_are_independent(engine: Engine) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         variant = add_family(session)["verbal"]
@@ -262,7 +262,7 @@ STEP = st.tuples(
 )
 @given(st.lists(STEP, max_size=14))
 def test_random_histories(engine: Engine, steps: list[tuple[str, int, str, bool]]) -> None:
-    """As a reading of all decisions, one after the other, has it."""
+    """The expected result, from reading all decisions one by one."""
     with writing(engine) as session:
         family = add_family(session, f"Bridge {session.query(Variant).count()} is safe.")
         variants = family["verbal"], family["word"]
@@ -277,8 +277,8 @@ def test_random_histories(engine: Engine, steps: list[tuple[str, int, str, bool]
         ids = [variant.id for variant in variants]
         found = overlap(session)
         assert {k: v for k, v in votes(found).items() if k in ids} == _expected(session, ids, False)
-        told = {k: v for k, v in independent(session).items() if k in ids}
-        assert told == _expected(session, ids, True)
+        known = {k: v for k, v in independent(session).items() if k in ids}
+        assert known == _expected(session, ids, True)
         session.rollback()
 
 
@@ -291,17 +291,18 @@ def _expected(session: Session, ids: list[int], independent: bool) -> dict[int, 
             decided[row.variant_id].append(row)
     expected = {}
     for key in ids:
-        said: dict[int, Verdict] = {}
+        latest: dict[int, Verdict] = {}
         for who in {row.reviewer_id for row in decided[key]}:
             own = [row for row in decided[key] if row.reviewer_id == who]
-            # Somebody's first and last word; the one before others had spoken, if that is asked.
+            # The first and last verdict of each person, or the one before others had decided, if
+            # requested.
             own = [own[-1], own[0]]
             if independent:
                 own = [row for row in own if row.blind or not _before(decided[key], row)]
             if own:
-                said[who] = own[0].verdict
-        if len(said) > 1:
-            expected[key] = said
+                latest[who] = own[0].verdict
+        if len(latest) > 1:
+            expected[key] = latest
     return expected
 
 

@@ -37,14 +37,14 @@ def test_a_variant_has_all_verdicts_in_order(engine: Engine) -> None:
     with reading(engine) as session:
         (record,) = records(session, ids_of(overlap(session)))
     assert record[:6] == (word.uid, "word", "probably", "test", ANCHOR, TEXTS["word"])
-    told = [(v.reviewer, v.verdict, v.reason, v.note, v.independent) for v in record.verdicts]
-    assert told == [
+    rows = [(v.reviewer, v.verdict, v.reason, v.note, v.independent) for v in record.verdicts]
+    assert rows == [
         ("=Bert", Verdict.REJECT, "not_a_hedge", "As firm as before.", True),
         ("Ada", Verdict.REJECT, "not_a_hedge", "As firm as before.", True),
         ("Ada", Verdict.ACCEPT, "", "", False),
     ]
     text = csv_bytes(COLUMNS, table([record])).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["reviewer"] for row in rows] == ["'=Bert", "Ada", "Ada"]  # no formula
+    assert [row["reviewer"] for row in rows] == ["'=Bert", "Ada", "Ada"]  # not a formula
     assert [row["independent"] for row in rows] == ["True", "True", "False"]
     assert {row["uid"] for row in rows} == {word.uid}

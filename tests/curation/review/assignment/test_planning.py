@@ -1,4 +1,4 @@
-"""Changing the assignment while people decide, and what merging people does to it."""
+"""Changing the assignment while people decide, and the effect of merging people."""
 
 import threading
 
@@ -97,7 +97,7 @@ def test_the_check_finds_and_repairs_a_wrong_value(engine: Engine) -> None:
         assert status.find(session, Settings(database_url="")).number == 0
 
 
-def test_what_several_people_decide_on_is_independent_of_the_other_hashes() -> None:
+def test_the_assignment_is_independent_of_the_other_hashes() -> None:
     assert len({OVERLAP_SALT, SPLIT_SALT, HOLDOUT_SALT}) == 3
     uids = [f"{number:016x}" for number in range(4000)]
     chosen = [uid for uid in uids if Plan(2, 0.2).wanted(uid) == 2]

@@ -1,5 +1,4 @@
-"""Whatever happens under an assignment: the kept columns and the queues are what they are defined
-to be."""
+"""Under an assignment, the stored columns and the queues always match their definitions."""
 
 import random
 
@@ -37,7 +36,7 @@ KINDS = [
 
 
 def act(session: Session, dice: random.Random) -> None:
-    """Something that somebody does, which may be refused."""
+    """An action of a person, which may be refused."""
     variant = dice.choice(session.execute(select(Variant)).scalars().all())
     card = shown(variant)
     who, other = (person(session, name) for name in dice.sample(PEOPLE, 2))
@@ -83,10 +82,10 @@ def _correct(session: Session, anchor_id: int, who: int) -> None:
 
 
 def people_of(session: Session, variant: Variant) -> list[PastDecision]:
-    """People's decisions on a variant that count."""
+    """The people's decisions on a variant that count."""
     kinds = dict(session.execute(select(Reviewer.id, Reviewer.kind)).all())
     past = history(session, variant.id)
-    return [d for d in past if d.stands and kinds[d.reviewer_id] is ReviewerKind.PERSON]
+    return [d for d in past if d.is_valid and kinds[d.reviewer_id] is ReviewerKind.PERSON]
 
 
 def waits_for(session: Session, variant: Variant, who: int, plan: Plan) -> bool:
@@ -138,7 +137,7 @@ def whole_queue(session: Session, who: int, order: Order) -> set[int]:
 
 
 def check_progress(session: Session, variants: list[Variant], plan: Plan) -> None:
-    """The unfinished ones that are counted are those that somebody has begun."""
+    """The counted unfinished variants are those that somebody has begun."""
     found = progress(session, plan)
     begun = sum(bool(v.verdicts_by) and not v.retired for v in variants)
     assert sum(found.total[1:-1]) == begun if found.by_type else begun == 0
@@ -169,7 +168,7 @@ def test_queues_and_kept_columns_follow_the_decisions(engine: Engine, seed: int)
 def test_every_queue_is_worked_off_and_every_variant_gets_its_verdicts(
     engine: Engine, seed: int
 ) -> None:
-    """Five people, two of them with quotas, take what they are given until nothing is left."""
+    """Five people, two of them with quotas, decide on what they get until nothing is left."""
     dice = random.Random(seed)
     with writing(engine) as session:
         for text in ("The bridge is safe.", "The road is safe."):

@@ -1,4 +1,4 @@
-"""The audit: everything that people did is in it once, the newest first, page by page."""
+"""The audit contains every action of people once, newest first, page by page."""
 
 import pytest
 from sqlalchemy import Engine
@@ -24,7 +24,7 @@ pytestmark = both_databases
 
 @pytest.fixture
 def audited(engine: Engine) -> tuple[Engine, dict[str, int]]:
-    """A project in which all kinds of things were done, but for rules; ids by name."""
+    """A project with all kinds of actions except rules. Ids by name."""
     with writing(engine) as session:
         ada, bea = person(session, "Ada"), person(session, "Bea")
         family = add_family(session)

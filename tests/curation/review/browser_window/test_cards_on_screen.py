@@ -1,4 +1,4 @@
-"""Several windows on one queue: each has cards of its own, and late decisions are said."""
+"""Several windows on one queue: each has its own cards, and late decisions are reported."""
 
 from datetime import UTC, datetime
 from threading import Thread
@@ -33,7 +33,7 @@ def decide_all(state: ReviewState) -> None:
 
 @pytest.mark.parametrize("name", ["Bert", "Ada"])
 def test_two_windows_decide_no_card_twice(state: ReviewState, name: str) -> None:
-    """Of two reviewers or of one."""
+    """Windows of two reviewers, or of one."""
     with writing(state.engine) as session:
         for number in range(9):
             add_family(session, f"The bridge {number} is safe.")
@@ -99,7 +99,7 @@ def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
     bert = colleague(state)
     expire(state)
     monkeypatch.setattr(cards_on_screen, "RENEW_SECONDS", 0.0)
-    assert draw(state).variant_id == first.variant_id  # renews
+    assert draw(state).variant_id == first.variant_id  # renews the lease
     assert draw(bert).variant_id != first.variant_id
     expire(state)
     cleo = colleague(state, "Cleo")
@@ -109,7 +109,7 @@ def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
 
 
 @one_database
-def test_a_late_decision_is_stored_and_both_are_told(state: ReviewState) -> None:
+def test_a_late_decision_is_stored_and_both_people_get_a_message(state: ReviewState) -> None:
     mine = draw(state)
     bert = colleague(state)
     expire(state)
@@ -123,11 +123,11 @@ def test_a_late_decision_is_stored_and_both_are_told(state: ReviewState) -> None
     )
     assert status(state, mine.variant_id) == Status.CONFLICT
     draw(state)
-    said = (
+    sentence = (
         "Bert also had “The bridge is not safe.” on screen and accepted it after you. "
         "It is now in conflict."
     )
-    assert said in state.message
+    assert sentence in state.message
     state.toggle_details()
     state.say("")
     draw(state)
@@ -144,7 +144,7 @@ def test_a_redraw_says_that_the_card_was_decided_meanwhile(state: ReviewState) -
 
 
 @one_database
-def test_blind_a_redraw_says_who_decided_and_not_what(state: ReviewState) -> None:
+def test_in_blind_mode_a_redraw_says_who_decided_and_not_what(state: ReviewState) -> None:
     state.blind = True
     mine = draw(state)
     bert = colleague(state)
@@ -166,7 +166,7 @@ def test_a_permalink_says_who_has_the_card(state: ReviewState) -> None:
 
 
 @one_database
-def test_what_is_left_on_other_screens_is_counted(state: ReviewState) -> None:
+def test_cards_on_other_screens_are_counted(state: ReviewState) -> None:
     draw(state)
     bert = colleague(state)
     cleo = colleague(state, "Cleo")

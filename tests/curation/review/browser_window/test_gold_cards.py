@@ -1,4 +1,4 @@
-"""Gold items mixed in: at their rate, never for their maker, and like any pending card."""
+"""Gold items in the queue: at their rate, never for their maker, and like any pending card."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ pytestmark = both_databases
 
 @pytest.fixture
 def gold(state: ReviewState) -> int:
-    """The id of a gold item that Lena has made, of the type under review; every card is gold."""
+    """The id of a gold item that Lena has created, of the type under review. Every card is gold."""
     with writing(state.engine) as session:
         put_setting(session, GOLD_RATE, 1)
         lena = person(session, "Lena")
@@ -127,7 +127,7 @@ def test_as_a_sibling_it_looks_pending_too(state: ReviewState, gold: int) -> Non
     assert state.showings[gold].gold and not state.showings[gold].settles
 
 
-def test_who_made_it_never_gets_it_and_sees_it_as_it_is(state: ReviewState, gold: int) -> None:
+def test_the_maker_never_gets_it_and_sees_it_unchanged(state: ReviewState, gold: int) -> None:
     lena = colleague(state, "Lena")
     for _ in range(2):
         card = draw(lena)
@@ -136,12 +136,12 @@ def test_who_made_it_never_gets_it_and_sees_it_as_it_is(state: ReviewState, gold
     assert lena.view().focus is None  # the queue is empty
     lena.pin(gold)
     card = draw(lena)
-    assert not card.gold and not card.settles  # it is changed where it was made
+    assert not card.gold and not card.settles  # it is changed where it was created
     focus = lena.view().focus
     assert focus is not None and focus.variant.status is Status.REJECTED
 
 
-def test_who_has_decided_sees_it_as_it_is_and_cannot_settle_it(
+def test_reviewers_who_decided_see_everything_and_cannot_settle_it(
     state: ReviewState, gold: int
 ) -> None:
     state.accept(draw(state))
@@ -234,7 +234,7 @@ def test_one_card_in_so_many_is_a_gold_item_and_a_restart_changes_nothing(
     assert 22 <= sum(seen) <= 38
     places = [place for place, is_gold in enumerate(seen) if is_gold]
     gaps = {later - earlier for earlier, later in pairwise(places)}
-    assert max(gaps) <= 9 and len(gaps) > 3  # nobody can count them off
+    assert max(gaps) <= 9 and len(gaps) > 3  # nobody can count them
 
 
 @one_database

@@ -1,4 +1,4 @@
-"""What the keys do in a review session, without a browser."""
+"""The effect of keys in a review session, without a browser."""
 
 import pytest
 from sqlalchemy import event
@@ -15,7 +15,7 @@ from db.models import Status, Variant
 from tests.support.reviewing import colleague, draw, status
 
 
-def test_accepting_goes_on_with_the_next(state: ReviewState) -> None:
+def test_accepting_continues_with_the_next(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
     second = draw(state)
@@ -107,7 +107,7 @@ def test_an_edit_is_counted_once(state: ReviewState) -> None:
     }
 
 
-def test_what_is_wrong_with_an_edit_is_said_and_the_panel_stays(state: ReviewState) -> None:
+def test_problems_of_an_edit_are_reported_and_the_panel_stays(state: ReviewState) -> None:
     card = draw(state)
     state.toggle(Panel.EDIT)
     state.edit(card, text="   ")
@@ -188,7 +188,7 @@ def test_the_keys_move_through_a_family(state: ReviewState) -> None:
     assert draw(state) == first
 
 
-def test_rejecting_a_family_goes_on_with_another_anchor(state: ReviewState) -> None:
+def test_rejecting_a_family_continues_with_another_anchor(state: ReviewState) -> None:
     first = draw(state)
     state.reject_family(first)
     assert state.pending("word") == 2
@@ -200,7 +200,7 @@ def test_rejecting_a_family_goes_on_with_another_anchor(state: ReviewState) -> N
 
 @pytest.mark.parametrize("panel", [Panel.RETYPE, Panel.REASON])
 def test_a_digit_before_its_row_has_come_rejects_nothing(state: ReviewState, panel: Panel) -> None:
-    """T or X and a digit in quick succession: the digit still belongs to the row before."""
+    """T or X and a digit in quick succession: the digit still applies to the previous row."""
     card = draw(state)
     state.toggle(panel)
     state.reject_at_once(card, "not_contradictory")
@@ -245,7 +245,7 @@ def test_a_reason_is_chosen_before_its_note(state: ReviewState) -> None:
     assert (decision.reason, decision.note) == ("wrong_scope", "on the date")
 
 
-def test_a_variant_of_ones_own_is_added_once(state: ReviewState) -> None:
+def test_a_users_own_variant_is_added_once(state: ReviewState) -> None:
     card = draw(state)
     state.toggle(Panel.WRITE)
     own = {"type_id": "verbal", "text": "The bridge isn't a safe one.", "cue": ""}
@@ -258,7 +258,7 @@ def test_a_variant_of_ones_own_is_added_once(state: ReviewState) -> None:
     assert state.counts["verbal"][Status.ACCEPTED] == 0
 
 
-def test_one_of_the_last_decisions_is_taken_back_by_itself(state: ReviewState) -> None:
+def test_one_of_the_last_decisions_is_undone_by_itself(state: ReviewState) -> None:
     cards = [draw(state)]
     state.accept(cards[0])
     cards.append(draw(state))
@@ -281,7 +281,7 @@ def test_undoing_a_rejected_family_comes_back_to_its_card(state: ReviewState) ->
     assert draw(state).variant_id == card.variant_id
 
 
-def test_undo_after_a_note_takes_the_note_back_and_not_the_decision(state: ReviewState) -> None:
+def test_undo_after_a_note_removes_the_note_and_not_the_decision(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
     second = draw(state)
@@ -331,8 +331,8 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
     assert draw(state).variant_id == skipped
 
 
-def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState) -> None:
-    """A skip is not stored: a new window knows nothing of it."""
+def test_undo_after_a_reload_reverses_the_last_stored_action(state: ReviewState) -> None:
+    """A skip is not stored. A new window knows nothing of it."""
     card = draw(state)
     state.accept(card)
     skip(state)

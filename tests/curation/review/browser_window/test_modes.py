@@ -16,7 +16,7 @@ from tests.support.factories import add_family
 from tests.support.reviewing import VERBAL, colleague, draw, draw_same, status
 
 
-def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
+def test_a_colleagues_decision_is_reported(state: ReviewState) -> None:
     other = colleague(state)
     mine = draw(state)
     theirs = draw_same(other, mine)
@@ -25,7 +25,7 @@ def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
     assert "Meanwhile, Bert had accepted it. Both decisions are stored." in state.message
 
 
-def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewState) -> None:
+def test_the_own_decision_in_another_window_is_reported_without_a_name(state: ReviewState) -> None:
     state.recount()
     other = colleague(state, "Ada")
     mine = draw(state)
@@ -36,7 +36,7 @@ def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewSt
     assert "Ada" not in state.message
 
 
-def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> None:
+def test_blind_mode_shows_others_verdicts_only_after_the_own_one(state: ReviewState) -> None:
     card = draw(state)
     first = card.variant_id
     state.blind = True
@@ -55,7 +55,7 @@ def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> 
     assert first in state.view().hidden
 
 
-def test_blind_does_not_follow_an_order_that_tells_the_diagnostics(state: ReviewState) -> None:
+def test_blind_mode_does_not_use_an_order_that_reveals_the_diagnostics(state: ReviewState) -> None:
     with writing(state.engine) as session:
         for variant in session.execute(select(Variant)).scalars():
             variant.suspicion = variant.id / 100
@@ -70,7 +70,7 @@ def test_blind_does_not_follow_an_order_that_tells_the_diagnostics(state: Review
     assert draw(state).variant_id == min(ids, key=lambda number: (number % 10, number))
 
 
-def test_blind_hides_the_family_but_for_what_one_has_decided(state: ReviewState) -> None:
+def test_blind_mode_hides_the_family_except_for_decided_variants(state: ReviewState) -> None:
     state.by_family = state.blind = True
     card = draw(state)
     state.accept(card)
@@ -79,7 +79,7 @@ def test_blind_hides_the_family_but_for_what_one_has_decided(state: ReviewState)
 
 
 def test_turning_blind_renews_the_showing(state: ReviewState) -> None:
-    """What was seen with its diagnostics is not decided blindly, nor the other way round."""
+    """A variant that was seen with its diagnostics is not decided blindly, and vice versa."""
     before = draw(state)
     state.toggle_blind()
     after = draw(state)
@@ -88,7 +88,7 @@ def test_turning_blind_renews_the_showing(state: ReviewState) -> None:
     assert status(state, before.variant_id) == Status.PENDING
 
 
-def test_a_permalink_shows_its_card_and_the_queue_goes_on_after_it(state: ReviewState) -> None:
+def test_a_permalink_shows_its_card_and_the_queue_continues_after_it(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
     with reading(state.engine) as session:
@@ -170,7 +170,7 @@ def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState
 
 @pytest.mark.slow
 def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewState) -> None:
-    """Ids are looked up a few at a time, however long the selection."""
+    """Ids are looked up a few at a time, however long the selection is."""
     first = draw(state).variant_id
     statements: list[str] = []
     state.take(VariantSelection((first, *range(10_000, 20_000)), "a brush"))

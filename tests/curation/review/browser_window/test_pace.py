@@ -1,9 +1,9 @@
-"""How many decisions a reviewer has made today, and how fast."""
+"""The number of a reviewer's decisions today, and their speed."""
 
 from curation.review.browser_window.pace import ReviewPace
 
 
-def test_a_decision_that_was_taken_back_counts_neither_in_the_number_nor_in_the_rate() -> None:
+def test_a_decision_that_was_undone_counts_neither_in_the_number_nor_in_the_rate() -> None:
     pace = ReviewPace()
     for number in range(5):
         pace.did(f"action {number}")

@@ -1,4 +1,4 @@
-"""A lost window's place and drafts are found by the next one; open windows keep their own."""
+"""The next window finds a lost window's position and drafts. Open windows keep their own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ TYPED = OLD | {"text": "The bridge isn't"}
 
 @pytest.fixture
 def restart(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Ends this server, as far as its windows are concerned."""
+    """Ends this server, from the point of view of its windows."""
     return lambda: monkeypatch.setattr(leases, "_SERVER", f"{leases._SERVER}x")
 
 
@@ -50,7 +50,7 @@ def opened(
 
 
 def type_in(state: ReviewState, variant_id: int, kind: DraftKind = DraftKind.EDIT) -> None:
-    """What the editor does when the browser hands a text over."""
+    """Do what the editor does when the browser sends a text."""
     state.draft(variant_id, kind)
     state.keep(variant_id, kind, TYPED, untouched=OLD)
 
@@ -61,7 +61,7 @@ def draft(state: ReviewState, variant_id: int, kind: DraftKind) -> dict[str, str
 
 
 def go_on(state: ReviewState, cards: int) -> int:
-    """Decide on some cards; the one that is shown then."""
+    """Decide on some cards. Returns the card that is shown then."""
     for _ in range(cards):
         state.accept(draw(state))
     return draw(state).variant_id
@@ -81,7 +81,7 @@ def test_after_a_restart_a_new_window_shows_the_same_card_of_the_same_queue(
         assert len(session.execute(select(ReviewPosition)).all()) == 1
 
 
-def test_what_was_typed_is_there_and_its_editor_is_open(state: ReviewState, restart: Any) -> None:
+def test_the_typed_text_is_restored_in_an_open_editor(state: ReviewState, restart: Any) -> None:
     here = go_on(state, 1)
     state.toggle(Panel.EDIT)
     type_in(state, here)
@@ -151,7 +151,7 @@ def test_another_persons_place_and_drafts_are_theirs(state: ReviewState, restart
     assert other.draft(here, DraftKind.EDIT) == {}
 
 
-def test_a_card_that_somebody_decided_meanwhile_is_passed_over_unless_it_has_a_draft(
+def test_a_card_that_somebody_decided_meanwhile_is_skipped_unless_it_has_a_draft(
     state: ReviewState, restart: Any
 ) -> None:
     here = draw(state).variant_id
@@ -193,10 +193,10 @@ def test_a_draft_is_forgotten_once_its_card_is_decided(state: ReviewState) -> No
         type_in(state, shown.variant_id, kind)
     state.accept(shown)
     left = {kind for kind in DraftKind if draft(state, shown.variant_id, kind)}
-    assert left == {DraftKind.NOTE, DraftKind.WRITE, DraftKind.DISCUSS}  # which decide nothing
+    assert left == {DraftKind.NOTE, DraftKind.WRITE, DraftKind.DISCUSS}  # these decide nothing
 
 
-def test_the_review_page_does_not_go_on_in_the_conflicts_of_the_adjudicate_page(
+def test_the_review_page_does_not_continue_in_the_conflicts_of_the_adjudicate_page(
     state: ReviewState, restart: Any
 ) -> None:
     other = AdjudicationState(engine=state.engine, reviewer_id=state.reviewer_id, types=state.types)
@@ -285,9 +285,7 @@ def test_a_draft_is_stored_once_for_each_change(state: ReviewState) -> None:
     assert made == []
 
 
-def test_a_place_that_another_version_stored_is_passed_over(
-    state: ReviewState, restart: Any
-) -> None:
+def test_a_place_that_another_version_stored_is_skipped(state: ReviewState, restart: Any) -> None:
     go_on(state, 1)
     with writing(state.engine) as session:
         session.execute(update(ReviewPosition).values(place={"queue": "hardest-first"}))

@@ -1,4 +1,4 @@
-"""Variants that several people decide on: what each of them sees, is given and is told."""
+"""Variants that several people decide on: their cards and messages for each of them."""
 
 import pytest
 from sqlalchemy import select
@@ -25,7 +25,7 @@ from tests.support.reviewing import VERBAL, colleague, draw, draw_same, status
 
 @pytest.fixture
 def pair(state: ReviewState) -> tuple[ReviewState, ReviewState]:
-    """Ada's and Bert's windows; two people decide on each variant."""
+    """Ada's and Bert's windows. Two people decide on each variant."""
     return shared(state, reviewers=2)
 
 
@@ -47,7 +47,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
 ) -> None:
     ada, bert = pair
     first = draw(ada)
-    assert first.variant_id in ada.view().hidden  # all who decide on it see the same
+    assert first.variant_id in ada.view().hidden  # everybody who decides on it sees the same
     ada.reject(first, "wrong_scope", "Narrow.")
     assert "Rejected: wrong scope." in ada.message
     draw(ada)
@@ -67,7 +67,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     assert bert.showings[first.variant_id].settles
 
 
-def test_nobody_is_told_before_the_last_one_has_decided(state: ReviewState) -> None:
+def test_nobody_learns_it_before_the_last_one_has_decided(state: ReviewState) -> None:
     ada, bert = shared(state, reviewers=3)
     cleo = colleague(state, "Cleo")
     first = draw(ada).variant_id
@@ -99,7 +99,7 @@ def test_nobody_is_told_before_the_last_one_has_decided(state: ReviewState) -> N
     assert desk.left_in(Queue.CONFLICT) == 1 and view.hidden == frozenset()
 
 
-def test_a_late_decision_is_told_once_all_have_decided(state: ReviewState) -> None:
+def test_a_late_decision_is_reported_once_all_have_decided(state: ReviewState) -> None:
     ada, bert = shared(state, reviewers=3)
     cleo = colleague(state, "Cleo")
     first = draw(ada)
@@ -146,7 +146,7 @@ def test_an_edit_does_not_end_it_and_its_wording_is_not_shown(
 
 
 def _edit_then_accept(session, reviewer_id: int) -> None:  # type: ignore[no-untyped-def]
-    """Who has edited a variant does not accept its old wording as well."""
+    """A person who has edited a variant does not accept its old text as well."""
     other = session.execute(VERBAL.where(col(Variant.status) == Status.PENDING)).scalars().first()
     actions.edit(session, actions.shown(other), reviewer_id=reviewer_id, text=f"{other.text}!")
     session.refresh(other)

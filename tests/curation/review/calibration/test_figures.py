@@ -1,4 +1,4 @@
-"""A judge against people on a blind sample: counted by hand, and with libraries."""
+"""A judge compared with people on a blind sample: by hand, and with libraries."""
 
 from collections.abc import Sequence
 
@@ -51,14 +51,14 @@ def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(engine: Eng
             add_opinion(session, variant, A, reviewer_id=who)
         pool = SampleRequest(types=("verbal",), judges=("judge: fake, prompt 1",))
         sample = draw_sample(session, pool)
-    # The opinions are stored again, as if the judge was asked after the sample was drawn.
+    # The opinions are stored again, as if the judge was asked after the sample was created.
     with writing(engine) as session:
         other = judge(session, "other")
         kept = [session.get_one(Variant, variant.id) for variant in variants]
         for variant, (model, people) in zip(kept, pairs, strict=False):
             add_opinion(session, variant, model, reviewer_id=other, certainty=0.9)
             decide(session, variant, ada, people)
-        # Not counted: not blind; after looking; beyond the sample; taken back.
+        # Not counted: not blind, decided after looking, outside the sample, or undone.
         add_opinion(session, kept[6], A, reviewer_id=other)
         decide(session, kept[6], ada, A, blind=False)
         add_opinion(session, kept[7], A, reviewer_id=other)
@@ -70,9 +70,9 @@ def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(engine: Eng
         add_opinion(session, kept[8], A, reviewer_id=other)
         decide(session, kept[8], ada, A)
         actions.undo(session, reviewer_id=ada)
-        # Where people disagree, the strictest verdict counts.
+        # If people disagree, the strictest verdict counts.
         decide(session, kept[0], bert, R)
-        # A change of mind with open eyes leaves the blind verdict alone.
+        # A later change of mind does not affect the blind verdict.
         decide(session, kept[3], ada, A, blind=False)
     with reading(engine) as session:
         found = calibration(session, sample.id)
@@ -95,8 +95,8 @@ def test_judges_are_ranked_by_kappa(engine: Engine) -> None:
         draw_sample(session, SampleRequest(types=("word",)))
         for name, errors in (("bad", 4), ("good", 1), ("fair", 2)):
             for number, variant in enumerate(variants):
-                said = A if (number % 2 == 0) != (number < errors) else R
-                add_opinion(session, variant, said, reviewer_id=judge(session, name))
+                verdict = A if (number % 2 == 0) != (number < errors) else R
+                add_opinion(session, variant, verdict, reviewer_id=judge(session, name))
         for number, variant in enumerate(variants):
             decide(session, variant, ada, A if number % 2 == 0 else R)
         silent = judge(session, "silent")
@@ -135,7 +135,7 @@ def test_a_type_is_trusted_from_the_lower_limit_on(right: int, wrong: int, trust
 
 @one_database
 def test_the_calibration_error_is_the_gap_of_each_bin_by_its_size() -> None:
-    said: Sequence[tuple[float | None, bool]] = [
+    opinions: Sequence[tuple[float | None, bool]] = [
         *[(1.0, True)] * 6,
         *[(0.95, False)] * 2,
         *[(0.5, True)] * 1,
@@ -143,7 +143,7 @@ def test_the_calibration_error_is_the_gap_of_each_bin_by_its_size() -> None:
         (0.0, False),
         (None, True),
     ]
-    found = reliability(said)
+    found = reliability(opinions)
     assert [(one.low, one.items) for one in found.bins] == [(0.0, 1), (0.4, 2), (0.9, 8)]
     gap = 2 * abs(0.475 - 0.5) + 8 * abs((6 + 1.9) / 8 - 6 / 8)
     assert found.error == pytest.approx(gap / 11) and found.unnamed == 1

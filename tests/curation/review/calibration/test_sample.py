@@ -1,4 +1,4 @@
-"""A sample: drawn by its seed from what no person has decided, and always seen blind."""
+"""A sample: chosen by its seed from variants without a person's decision, and always seen blind."""
 
 from collections import Counter
 
@@ -62,7 +62,7 @@ def test_the_seed_decides_and_nothing_else(families: Engine) -> None:
         assert one.uids == same.uids != other.uids and len(one.uids) == 3
 
 
-def test_what_a_person_decided_is_left_out_and_what_a_judge_has_not_judged(
+def test_a_sample_leaves_out_variants_with_a_persons_decision_or_without_an_opinion(
     families: Engine,
 ) -> None:
     with writing(families) as session:
@@ -81,7 +81,7 @@ def test_what_a_person_decided_is_left_out_and_what_a_judge_has_not_judged(
         assert len(draw_sample(session, SampleRequest(types=("verbal",))).uids) == 9
 
 
-def test_nothing_to_draw_and_unknown_names_are_said(families: Engine) -> None:
+def test_nothing_to_draw_and_unknown_names_are_reported(families: Engine) -> None:
     with writing(families) as session:
         with pytest.raises(HedgerowError, match="no sample yet"):
             get_sample(session)

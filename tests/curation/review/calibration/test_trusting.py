@@ -1,4 +1,4 @@
-"""Accepting what a trusted judge accepts: by a rule, of recommended types only, undone at once."""
+"""Accepting what a trusted judge accepts: by a rule, only recommended types, with a single undo."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -25,8 +25,8 @@ NAME = "judge: a and b, prompt 1"
 
 @pytest.fixture
 def judged(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Of 12 families the judge accepts all verbal ones and half of the rest; six were decided
-    blind, the verbal ones accepted, the others rejected. Five items are enough."""
+    """Of 12 families, the judge accepts all verbal variants and half of the others. Six were
+    decided blind, the verbal ones accepted, the others rejected. Five items are enough."""
     monkeypatch.setattr(figures, "FEWEST", 5)
     with writing(engine) as session:
         ada, who = person(session), judge(session, "a and b")
@@ -35,8 +35,8 @@ def judged(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
             family = add_family(session, f"Bridge {number} is safe.", subject=f"bridge {number}")
             for type_id in ("verbal", "word"):
                 accepts = type_id == "verbal" or number % 2 == 0
-                said = Verdict.ACCEPT if accepts else Verdict.REJECT
-                add_opinion(session, family[type_id], said, reviewer_id=who)
+                verdict = Verdict.ACCEPT if accepts else Verdict.REJECT
+                add_opinion(session, family[type_id], verdict, reviewer_id=who)
                 variants.append(family[type_id])
         draw_sample(session, SampleRequest(size=12, types=("verbal", "word")))
         for variant in variants[:12]:
@@ -84,7 +84,7 @@ def test_only_recommended_types_are_accepted_and_undone_together(judged: Engine)
     assert statuses(judged, "verbal") == before[0]
 
 
-def test_what_is_not_recommended_is_refused(judged: Engine) -> None:
+def test_types_that_are_not_recommended_are_refused(judged: Engine) -> None:
     with reading(judged) as session:
         with pytest.raises(HedgerowError, match="No type is recommended for"):
             trust(session, NAME)

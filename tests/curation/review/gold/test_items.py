@@ -1,4 +1,4 @@
-"""Gold items: settled, whatever reviewers say; made, taken back and removed in one step."""
+"""Gold items: settled whatever reviewers say; created, undone and removed in one step."""
 
 import pytest
 from sqlalchemy import Engine
@@ -80,7 +80,7 @@ def test_no_verdict_of_a_reviewer_changes_the_status_of_a_gold_item(
         )
         assert session.get_one(Variant, 1).status is Status.ACCEPTED  # an edit replaces nothing
         child = session.get_one(Variant, done.child_id)
-        assert child.status is Status.ACCEPTED  # as a variant of one's own is
+        assert child.status is Status.ACCEPTED  # like the user's own variants
         actions.undo(session, reviewer_id=person(session, "Cleo"))
         assert session.get_one(Variant, 1).status is Status.ACCEPTED
         assert session.get_one(Variant, done.child_id).status is Status.SUPERSEDED
@@ -100,7 +100,7 @@ def test_a_gold_item_is_not_settled_again(engine: Engine, lead: int) -> None:
         assert shown_to_settle(session, uid_of(session)).settles
 
 
-def test_one_undo_takes_the_settlement_and_the_gold_item_back(engine: Engine, lead: int) -> None:
+def test_one_undo_reverses_the_settlement_and_the_gold_item(engine: Engine, lead: int) -> None:
     with writing(engine) as session:
         variant = session.get_one(Variant, 1)
         ben = person(session, "Ben")
@@ -151,7 +151,7 @@ def test_the_maker_is_who_they_were_merged_into(engine: Engine, lead: int) -> No
 
 @one_database
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"uid": "0" * 16}, "There is no variant"),
         ({"reason": "wrong_type"}, "Only 'reject' takes a reason"),
@@ -162,12 +162,12 @@ def test_the_maker_is_who_they_were_merged_into(engine: Engine, lead: int) -> No
         ({"explanation": "a" * (MAX_NOTE + 1)}, "at most 2000 characters, found 2001"),
     ],
 )
-def test_what_cannot_be_is_refused(
-    engine: Engine, lead: int, given: dict[str, object], said: str
+def test_impossible_values_are_refused(
+    engine: Engine, lead: int, given: dict[str, object], message: str
 ) -> None:
     with reading(engine) as session:
         wanted = {"uid": uid_of(session), "verdict": A} | given
-    with pytest.raises(HedgerowError, match=said), writing(engine) as session:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         mark(session, reviewer_id=lead, **wanted)  # type: ignore[arg-type]
     with reading(engine) as session:
         assert gold_items(session) == []

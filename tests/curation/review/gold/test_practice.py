@@ -1,4 +1,4 @@
-"""Practice rounds: every training item once, by type, with a score, and no decision."""
+"""Practice rounds: every training item once, by type, with a score, and without decisions."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -23,7 +23,7 @@ A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
 
 @pytest.fixture
 def ada(engine: Engine) -> int:
-    """A new reviewer; Lena has made five training items of two types, and one for mixing in."""
+    """A new reviewer. Lena has created five training items of two types, and one for the queue."""
     with writing(engine) as session:
         lena = person(session, "Lena")
         for subject, verdict in (("bridge", A), ("road", R), ("pier", A)):
@@ -117,7 +117,7 @@ def test_an_item_that_is_removed_leaves_the_round(engine: Engine, ada: int) -> N
         items.remove(session, item.uid)
         now = current_round(session, ada)
         assert len(now.items) == 4 and now.answered == () and now.score() == Score(0, 0)
-        assert practice.scores(session) == {ada: (1, Score(1, 1))}  # what was answered stays
+        assert practice.scores(session) == {ada: (1, Score(1, 1))}  # the answers are kept
 
 
 @one_database

@@ -1,4 +1,4 @@
-"""Agreement of a model with people: counted by hand, and against scikit-learn."""
+"""Agreement of a model with people: by hand, and compared with scikit-learn."""
 
 import random
 
@@ -32,7 +32,7 @@ def decide(session: Session, variant: Variant, who: int, verdict: Verdict) -> No
 
 
 def test_agreement_by_hand(engine: Engine) -> None:
-    """Eight anchors: what the model and Ada say of each of two types."""
+    """Eight anchors, with the verdicts of the model and Ada on each of two types."""
     verbal = [(A, A), (A, A), (A, R), (R, A), (E, E), (R, E), (R, R), (A, None)]
     word = [(A, A), (R, A), (A, R), (None, A), (A, A), (A, A), (A, A), (R, R)]
     with writing(engine) as session:
@@ -46,11 +46,12 @@ def test_agreement_by_hand(engine: Engine) -> None:
                 if own is not None:
                     decide(session, variant, ada, own)
             families = found
-        # The last word: Ada changes her mind, then takes that back; Bert agrees with the model.
+        # The latest verdict counts: Ada changes her mind, then undoes that; Bert agrees with the
+        # model.
         decide(session, families["word"], ada, A)
         actions.undo(session, reviewer_id=ada)
         decide(session, families["word"], bert, R)
-        # Two that do not count: one decided after looking, one on an earlier wording of the anchor.
+        # Two do not count: one decided after looking, and one on an earlier text of the anchor.
         seen = add_family(session, "A road is safe.", subject="road")["verbal"]
         add_opinion(session, seen, A, reviewer_id=who)
         show_opinions(session, seen.id, reviewer_id=ada, own_first=False)
@@ -69,7 +70,7 @@ def test_agreement_by_hand(engine: Engine) -> None:
         assert verdict_counts(session, who) == {A: 11, R: 5, E: 1}
     assert rows == [Agreement("verbal", 2, 1, 1, 3, 1), Agreement("word", 4, 1, 1, 2, 0)]
     assert rows[0].share == 5 / 7 and rows[1].share == 6 / 8
-    # 7 pairs: both take 3 of 7, so by chance (9 + 16) / 49 agree.
+    # 7 pairs: both accept 3 of 7, so (9 + 16) / 49 agree by chance.
     assert rows[0].kappa == pytest.approx((5 / 7 - 25 / 49) / (1 - 25 / 49))
     assert together(rows) == Agreement("all", 6, 2, 2, 5, 1)
 
@@ -89,7 +90,7 @@ def test_kappa_is_scikit_learns() -> None:
             assert row.kappa == pytest.approx(cohen_kappa_score(model, own))
 
 
-def test_kappa_is_left_open_where_it_is_not_defined() -> None:
+def test_kappa_is_left_open_if_it_is_not_defined() -> None:
     assert Agreement("verbal").kappa is None and Agreement("verbal").share is None
     assert Agreement("verbal", both=5).kappa is None
     assert Agreement("verbal", both=5, model_only=1).kappa == 0

@@ -1,4 +1,4 @@
-"""Switching which models' verdicts count: status and setting always agree."""
+"""Switching models' verdicts on and off: status and setting always agree."""
 
 import random
 
@@ -61,7 +61,7 @@ def switch(engine: Engine, judge: int, *, counts: bool) -> int:
         return apply_switch(session, plan_switch(session, judge, counts=counts))
 
 
-def test_what_a_switch_changes_is_known_before(engine: Engine, judge: int) -> None:
+def test_the_effect_of_a_switch_is_known_before(engine: Engine, judge: int) -> None:
     with reading(engine) as session:
         assert model_reviewers(session) == [(judge, "llm", True, 4)]
         before = kept(session)
@@ -77,7 +77,7 @@ def test_what_a_switch_changes_is_known_before(engine: Engine, judge: int) -> No
         assert not session.get_one(Reviewer, judge).counts
 
 
-def test_a_persons_verdict_stands_and_switching_back_restores_the_rest(
+def test_a_persons_verdict_stays_valid_and_switching_back_restores_the_rest(
     engine: Engine, judge: int
 ) -> None:
     with reading(engine) as session:
@@ -90,9 +90,7 @@ def test_a_persons_verdict_stands_and_switching_back_restores_the_rest(
         assert kept(session) == before
 
 
-def test_what_is_decided_between_counting_and_switching_is_counted(
-    engine: Engine, judge: int
-) -> None:
+def test_decisions_between_counting_and_switching_are_counted(engine: Engine, judge: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
         plan = plan_switch(session, judge, counts=False)

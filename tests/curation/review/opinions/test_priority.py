@@ -1,4 +1,4 @@
-"""Doubt: what a model is unsure of, or contradicts, comes first."""
+"""Doubt: variants that a model is unsure about or contradicts come first."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,12 +38,12 @@ def test_doubt_by_hand() -> None:
 
 
 @given(st.lists(SAID, max_size=4), st.none() | st.integers(0, 127).map(Flag))
-def test_doubt_lies_between_0_and_1_and_certainty_lowers_it(
-    said: list[ModelVerdict], flags: Flag | None
+def test_doubt_is_between_0_and_1_and_certainty_lowers_it(
+    verdicts: list[ModelVerdict], flags: Flag | None
 ) -> None:
-    found = opinion_priority(said, flags)
+    found = opinion_priority(verdicts, flags)
     assert 0 <= found <= 1
-    surer = [one._replace(certainty=1.0) for one in said]
+    surer = [one._replace(certainty=1.0) for one in verdicts]
     assert opinion_priority(surer, flags) <= found
 
 

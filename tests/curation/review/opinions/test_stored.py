@@ -12,7 +12,7 @@ from curation.release.summary import review_summary
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.decisions import compute_standing, counts_still
-from curation.review.history import history, stands
+from curation.review.history import history, not_retracted
 from curation.review.opinions.model_verdicts import apply_switch, plan_switch
 from curation.review.opinions.stored import (
     counting_judges,
@@ -54,10 +54,10 @@ def switch(engine: Engine, reviewer_id: int, *, counts: bool) -> None:
 
 @pytest.fixture
 def who(engine: Engine) -> int:
-    """A model that accepts variants 1 to 3 and would edit 4, of which it is less sure."""
+    """A model that accepts variants 1 to 3 and would edit 4, of which it is less certain."""
     with writing(engine) as session:
         add_family(session)
-        # A model that reviews without giving opinions, and a person: neither is a judge.
+        # A model that reviews without giving opinions, and a person. Neither is a judge.
         reviewing = ensure_reviewer(session, "reviewing", kind=ReviewerKind.MODEL).id
         for own in (reviewing, person(session, "Cleo")):
             actions.accept(session, shown(session.get_one(Variant, 7)), reviewer_id=own)
@@ -102,7 +102,7 @@ def test_switched_on_it_counts_and_its_edit_is_a_rejection(engine: Engine, who: 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_history_is_changed_by_opinions_until_they_count(engine: Engine, seed: int) -> None:
-    """Random histories with opinions in between, of two models that are switched now and then."""
+    """Random histories with opinions of two models, which are switched on and off at times."""
     dice = random.Random(seed)
     with writing(engine) as session:
         add_family(session)
@@ -134,12 +134,12 @@ def test_no_history_is_changed_by_opinions_until_they_count(engine: Engine, seed
 
 
 def decided_by_people(session: Session) -> set[int]:
-    """The variants on which a person's verdict stands."""
+    """The variants with a person's valid verdict."""
     query = (
         select(col(Decision.variant_id))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
-        .where(col(Reviewer.kind) == ReviewerKind.PERSON, stands(), counts_still())
+        .where(col(Reviewer.kind) == ReviewerKind.PERSON, not_retracted(), counts_still())
     )
     return set(session.execute(query).scalars())
 
@@ -183,9 +183,7 @@ def test_nobody_sees_an_opinion_without_asking(engine: Engine, who: int) -> None
 
 
 @one_database
-def test_who_has_looked_is_kept_and_who_shall_decide_first_is_refused(
-    engine: Engine, who: int
-) -> None:
+def test_looking_is_recorded_and_refused_before_a_blind_verdict(engine: Engine, who: int) -> None:
     with writing(engine) as session:
         ada = person(session)
         with pytest.raises(HedgerowError, match="after you have decided"):
@@ -201,8 +199,8 @@ def test_who_has_looked_is_kept_and_who_shall_decide_first_is_refused(
             0.4,
         )
         assert show_opinions(session, 7, reviewer_id=ada, own_first=False) == []
-        looks = session.execute(select(OpinionLook)).scalars().all()
-        assert [(seen.reviewer_id, seen.variant_id) for seen in looks] == [(ada, 4)]
+        stored_looks = session.execute(select(OpinionLook)).scalars().all()
+        assert [(seen.reviewer_id, seen.variant_id) for seen in stored_looks] == [(ada, 4)]
 
 
 def test_a_long_model_name_still_names_a_reviewer() -> None:

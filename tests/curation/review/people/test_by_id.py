@@ -1,4 +1,4 @@
-"""People changed by their ids, as pages do."""
+"""Changing people by their ids, as pages do."""
 
 import pytest
 from sqlalchemy import Engine
@@ -29,7 +29,7 @@ def test_a_person_is_added_once_and_the_first_as_a_lead(engine: Engine) -> None:
             ("Ada", Role.LEAD),
             ("Cy", Role.VIEWER),
         ]
-        with pytest.raises(HedgerowError, match="already a person 'ada'"):
+        with pytest.raises(HedgerowError, match="person 'ada' already exists"):
             add(session, "ada", Role.VIEWER)
 
 

@@ -1,4 +1,5 @@
-"""Making two people one reviewer: what they decided counts as one person's, and can be undone."""
+"""Merging two people into one reviewer: their decisions count as one person's, and it can be
+undone."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -27,7 +28,7 @@ pytestmark = both_databases
 
 @pytest.fixture
 def family(engine: Engine, fill: Fill) -> dict[str, int]:
-    """Ids by type. Ada rejected the verbal variant and then 'ada l.' accepted it; each decided on
+    """Ids by type. Ada rejected the verbal variant and then 'ada l.' accepted it. Each decided on
     one more, and Bo agrees with both."""
 
     def made(session: Session) -> dict[str, int]:
@@ -84,7 +85,9 @@ def test_the_later_of_two_verdicts_counts_after_a_merge(
 
 
 @one_database
-def test_what_a_merged_person_did_is_the_others(engine: Engine, family: dict[str, int]) -> None:
+def test_the_decisions_of_a_merged_person_belong_to_the_other(
+    engine: Engine, family: dict[str, int]
+) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
         add_note(session, family["word"], reviewer_id=other.id, text="Fine.")
@@ -118,9 +121,7 @@ def test_other_windows_say_who_the_merged_person_is_now(
 
 
 @one_database
-def test_of_two_rejections_the_later_ones_reason_counts(
-    engine: Engine, family: dict[str, int]
-) -> None:
+def test_the_reason_of_the_later_rejection_counts(engine: Engine, family: dict[str, int]) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
         variant = session.get_one(Variant, family["phrase"])
@@ -132,7 +133,7 @@ def test_of_two_rejections_the_later_ones_reason_counts(
         assert reasons == ["ungrammatical"]
 
 
-def test_undo_goes_on_with_what_the_merged_person_did(
+def test_undo_continues_with_what_the_merged_person_did(
     engine: Engine, family: dict[str, int]
 ) -> None:
     with writing(engine) as session:
@@ -177,7 +178,7 @@ def test_separating_restores_what_was_there(engine: Engine, family: dict[str, in
 
 @one_database
 def test_those_merged_before_follow(engine: Engine, family: dict[str, int]) -> None:
-    """There are no chains: who reads decisions looks one step far."""
+    """There are no chains: one step leads to the final person."""
     with writing(engine) as session:
         other, ada = _pair(session)
         merge(session, other, ada)

@@ -49,7 +49,7 @@ def test_all_spellings_of_a_name_are_one_reviewer(engine: Engine, spelling: str)
 
 @both_databases
 def test_the_database_refuses_a_second_spelling(engine: Engine) -> None:
-    """So that of two processes that add one person at once, both find the same."""
+    """Two processes that add the same person at once then find the same row."""
     with writing(engine) as session:
         ada = person(session, "Ada")
     with Session(engine.execution_options(writes=True)) as session:

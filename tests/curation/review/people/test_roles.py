@@ -1,4 +1,4 @@
-"""Roles: what a viewer and a reviewer may not change is refused, whichever function asks."""
+"""Roles: changes that a viewer or a reviewer may not make are refused in every function."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -70,7 +70,7 @@ def _refused(role: Role) -> Any:
 
 @pytest.fixture
 def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
-    """The ids of a lead, a reviewer and a viewer, of a variant of each type and of a run."""
+    """The ids of a lead, a reviewer and a viewer, of a variant of each type, and of a run."""
 
     def made(session: Session) -> Ids:
         ids = {key: variant.id for key, variant in add_family(session).items()}
@@ -202,7 +202,7 @@ def test_what_each_role_may_do(engine: Engine, people: Ids, act: str) -> None:
         with _refused(role), writing(engine) as session:
             do(session, people)
         assert _content(engine) == before
-        # Nor with a session that was opened while the role was another one.
+        # The same holds for a session that was opened while the role was another one.
         set_who_acts(None)
         with _refused(role), writing(engine) as session:
             _act_as(engine, people[role])
@@ -221,7 +221,7 @@ def test_what_each_role_may_do(engine: Engine, people: Ids, act: str) -> None:
 def test_every_write_function_refuses_a_viewer(
     engine: Engine, people: Ids, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All that write, found in the sources, so that a new one is among them."""
+    """All functions that write, found in the sources, so that new ones are included."""
     every = write_functions("curation", "training", "db")
     found = [one for one in every if one.name not in OF_RUNS and one.module != "db.engine"]
     assert {"accept", "delete_run", "create_release"} <= {one.name for one in found}
@@ -243,7 +243,7 @@ def test_every_write_function_refuses_a_viewer(
 
 
 def test_there_is_no_other_way_to_a_session() -> None:
-    """Sessions that write come from ``writing`` alone, which asks what whoever acts may do."""
+    """Writing sessions only come from ``writing``, which checks the role of the acting person."""
     makers = re.compile(r"\bSession\(|sessionmaker\(|\braw_connection\(|execution_options\(writes")
     packages = ("curation", "training", "db", "hedgerow", "pages", "cli")
     sources = [path for name in packages for path in (ROOT / name).rglob("*.py")]
@@ -316,7 +316,7 @@ def test_a_role_counts_from_the_next_write_on(engine: Engine, people: Ids) -> No
 
 
 @one_database
-def test_what_follows_for_the_project_needs_no_role(engine: Engine, people: Ids) -> None:
+def test_consequences_for_the_project_need_no_role(engine: Engine, people: Ids) -> None:
     _act_as(engine, people[Role.VIEWER])
     with for_the_project(), writing(engine) as session:
         ensure_reviewer(session, "Somebody new")
@@ -367,7 +367,7 @@ def test_a_reviewer_decides_on_conflicts_without_settling_them(engine: Engine, p
     assert not shown.settles
     state.drawn[shown.action_id] = 0.0
     state.accept(shown)
-    assert state.view().focus is None  # it is in conflict still, and does not come again
+    assert state.view().focus is None  # it is still in conflict, and does not come back
     with reading(engine) as session:
         mine = select(Decision).where(col(Decision.reviewer_id) == people[Role.REVIEWER])
         last = session.execute(mine.order_by(col(Decision.id).desc())).scalars().first()
@@ -418,7 +418,7 @@ def test_roles_hold_while_several_people_decide_on_each_variant(
         state.drawn[shown.action_id] = 0.0
         state.accept(shown)
         decided += 1
-    assert decided == 6  # with the one that the lead has begun, without the one that is their own
+    assert decided == 6  # including the one that the lead has begun, without their own
 
 
 def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) -> None:
@@ -432,7 +432,7 @@ def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) 
 
 
 def test_a_viewers_keys_decide_nothing(engine: Engine, people: Ids) -> None:
-    """Should a key of the review page ever reach the library, the sentence is said there."""
+    """If a key of the review page ever reached the library, it would show this sentence."""
     before = _content(engine)
     _act_as(engine, people[Role.VIEWER])
     state = ReviewState(engine=engine, reviewer_id=people[Role.VIEWER], types=_types(engine))

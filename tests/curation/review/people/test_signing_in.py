@@ -1,4 +1,4 @@
-"""Whoever signs in: known by issuer and subject, with the role that the settings give."""
+"""Signing in: people are identified by issuer and subject, and get the role in the settings."""
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -60,16 +60,16 @@ def test_a_star_names_everybody_who_signs_in() -> None:
 @one_database
 @pytest.mark.parametrize("verified", [False, None, "true"])
 def test_an_address_that_is_not_verified_is_nobodys(verified: object) -> None:
-    said = {"iss": ISSUER, "sub": "1", "email": "ana@uni.example", "email_verified": verified}
-    assert claims_of(said).email == ""
-    assert claims_of(said | {"email_verified": True}).email == "ana@uni.example"
+    claims = {"iss": ISSUER, "sub": "1", "email": "ana@uni.example", "email_verified": verified}
+    assert claims_of(claims).email == ""
+    assert claims_of(claims | {"email_verified": True}).email == "ana@uni.example"
 
 
 @one_database
-@pytest.mark.parametrize("said", [{}, {"iss": ISSUER}, {"sub": "1", "email": "a@b"}])
-def test_somebody_the_provider_does_not_name_is_refused(said: dict[str, object]) -> None:
+@pytest.mark.parametrize("claims", [{}, {"iss": ISSUER}, {"sub": "1", "email": "a@b"}])
+def test_somebody_the_provider_does_not_name_is_refused(claims: dict[str, object]) -> None:
     with pytest.raises(HedgerowError, match="claims iss and sub"):
-        claims_of(said)
+        claims_of(claims)
 
 
 def test_one_who_comes_again_is_the_same_person(engine: Engine) -> None:

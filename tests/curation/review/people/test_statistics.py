@@ -1,4 +1,4 @@
-"""Figures of each person: which verdicts count, and against what."""
+"""Statistics about each person: which verdicts count, and what they are compared with."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def decide(
     after: float = 2.0,
     **more: bool,
 ) -> None:
-    """A decision on a card that was shown so many seconds ago."""
+    """A decision on a card that was shown this many seconds ago."""
     variant = session.get_one(Variant, number)
     session.refresh(variant)
     card = shown(variant, at=now() - timedelta(seconds=after), **more)
@@ -59,9 +59,7 @@ def figures(engine: Engine) -> dict[str, PersonFigures]:
         return {one.name: one for one in person_figures(session)}
 
 
-def test_decisions_are_counted_by_type_without_what_was_taken_back(
-    engine: Engine, ada: int
-) -> None:
+def test_decisions_are_counted_by_type_without_what_was_undone(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         decide(session, 1, ada)
         decide(session, 8, ada, R)
@@ -113,7 +111,7 @@ def test_gold_counts_the_last_verdict_before_the_answer_was_known(engine: Engine
             )
         decide(session, 1, ada, A, gold=True)
         decide(session, 2, ada, A, gold=True)
-        decide(session, 2, ada, R)  # on a card that showed what is right
+        decide(session, 2, ada, R)  # on a card that showed the right answer
         decide(session, 3, ada, A, gold=True)
         actions.undo(session, reviewer_id=ada)
         decide(session, 3, ada, R, gold=True)
@@ -167,7 +165,7 @@ def test_a_person_who_was_merged_is_one_with_the_other(engine: Engine, ada: int)
     assert (ben_.practice_round, ben_.practice) == (1, Score(1, 1))
 
 
-def test_verdicts_on_gold_items_are_no_overlap_and_those_before_are(
+def test_verdicts_on_gold_items_do_not_overlap_but_earlier_ones_do(
     engine: Engine, ada: int
 ) -> None:
     with writing(engine) as session:

@@ -21,7 +21,7 @@ def settings(home: Path) -> Settings:
 
 @pytest.fixture
 def seeded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """An empty project; no process that measures is started."""
+    """An empty project. No measuring process is started."""
     monkeypatch.setattr(measuring, "start_process", lambda *_: None)
     with writing(engine) as session:
         seed_taxonomy(session)

@@ -1,4 +1,4 @@
-"""Importing a file of variants: what is stored, once and as a whole."""
+"""Importing a file of variants: what is stored, once and completely."""
 
 from typing import Any
 
@@ -74,13 +74,18 @@ def test_a_second_import_adds_nothing(seeded: Engine, settings: Settings) -> Non
     assert done["left_out"] == {"there": 1, "verdict_there": 2}
     assert counts(seeded) == before
     with reading(seeded) as session:
-        said = preview(session, staged(seeded, ROWS), choices())
-    assert said.places == {"there": "line 3 of mine.jsonl", "verdict_there": "line 1 of mine.jsonl"}
-    assert [(one.reason, one.verdicts) for one in said.examples] == [(LeftOut.THERE, ())] * 3
-    assert nothing_left(said) == "Nothing is left to import: the project has all of it already."
+        previewed = preview(session, staged(seeded, ROWS), choices())
+    assert previewed.places == {
+        "there": "line 3 of mine.jsonl",
+        "verdict_there": "line 1 of mine.jsonl",
+    }
+    assert [(one.reason, one.verdicts) for one in previewed.examples] == [(LeftOut.THERE, ())] * 3
+    assert (
+        nothing_left(previewed) == "Nothing is left to import: the project has all of it already."
+    )
 
 
-def test_one_undo_takes_all_verdicts_of_a_reviewer_back(
+def test_one_undo_reverses_all_verdicts_of_a_reviewer(
     seeded: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_run, "AT_ONCE", 1)  # a transaction for each anchor
@@ -95,7 +100,7 @@ def test_one_undo_takes_all_verdicts_of_a_reviewer_back(
         "The ferry is early.": Status.ACCEPTED,  # by Bo
     }
     again = load(seeded, settings, ROWS)
-    assert again["decisions"] == 2  # what was taken back can be imported again
+    assert again["decisions"] == 2  # undone ones can be imported again
 
 
 def test_annotators_who_disagree_are_in_conflict(seeded: Engine, settings: Settings) -> None:
@@ -108,7 +113,7 @@ def test_verdicts_reach_variants_that_are_here_already(seeded: Engine, settings:
         add_family(session, "The bridge is safe.", {"verbal": ["The bridge is not safe."]})
     done = load(seeded, settings, ROWS[:2])
     assert (done["anchors"], done["variants"], done["decisions"]) == (0, 0, 1)
-    assert done["left_out"] == {"other_source": 1}  # the new word would get that source's licence
+    assert done["left_out"] == {"other_source": 1}  # the new text would get that source's licence
     assert statuses(seeded) == {"The bridge is not safe.": Status.ACCEPTED}
 
 
@@ -119,14 +124,14 @@ def test_the_preview_says_what_differs_from_the_project(seeded: Engine, settings
     rows = [ROWS[2], rejecting, ROWS[1], rejecting | {"text": "The bridge is unsafe."}]
     about = About("yours")
     with reading(seeded) as session:
-        said = preview(session, staged(seeded, rows), choices(about=about))
-    assert said.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
-    assert "1 rejects a variant that is accepted here." in against(said)
-    assert said.elsewhere["mine"].variants == 2
+        previewed = preview(session, staged(seeded, rows), choices(about=about))
+    assert previewed.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
+    assert "1 rejects a variant that is accepted here." in against(previewed)
+    assert previewed.elsewhere["mine"].variants == 2
     other = f"variants of anchors that belong to the source 'mine', such as “{bridge}”"
     add = "(use that source for the file to add them)"
-    assert left_out(said) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
-    assert {one.variant.text: (one.reason, one.verdicts) for one in said.examples} == {
+    assert left_out(previewed) == [LeftOutCount(2, f"{other} {add}", "line 3 of mine.jsonl")]
+    assert {one.variant.text: (one.reason, one.verdicts) for one in previewed.examples} == {
         "The ferry is early.": (None, ()),
         "The bridge is not safe.": (LeftOut.THERE, (Verdict.REJECT,)),
         "The bridge is probably safe.": (LeftOut.OTHER_SOURCE, ()),
@@ -196,7 +201,7 @@ def test_a_wide_table_has_a_column_for_each_type(seeded: Engine, settings: Setti
         assert [v.cue for v in all_of(session, Variant) if v.type_id == "word"] == ["may"]
 
 
-def test_what_an_anchor_says_of_itself_is_kept(seeded: Engine, settings: Settings) -> None:
+def test_attributes_of_an_anchor_in_a_file_are_kept(seeded: Engine, settings: Settings) -> None:
     about = {"split": "dev", "source": "Field notes", "license": "CC BY 4.0", "genre": "law"}
     load(seeded, settings, [ROWS[0] | about | {"language": "en-GB"}, ROWS[2]])
     with reading(seeded) as session:
@@ -209,7 +214,7 @@ def test_what_an_anchor_says_of_itself_is_kept(seeded: Engine, settings: Setting
     assert anchors[0].split is Split.VALIDATION
 
 
-def test_a_run_that_breaks_off_has_stored_whole_anchors_and_goes_on(
+def test_a_run_that_breaks_off_has_stored_whole_anchors_and_continues(
     seeded: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_run, "AT_ONCE", 1)

@@ -37,7 +37,7 @@ pytestmark = both_databases
         ({"language": "??"}, "On line 2 of mine.jsonl: Expected a language tag such as 'en'"),
     ],
 )
-def test_a_value_that_is_none_is_refused_and_nothing_is_stored(
+def test_a_wrong_value_is_refused_and_nothing_is_stored(
     seeded: Engine, row: dict[str, Any], sentence: str
 ) -> None:
     before = counts(seeded)
@@ -47,7 +47,7 @@ def test_a_value_that_is_none_is_refused_and_nothing_is_stored(
     assert counts(seeded) == before
 
 
-def test_what_cannot_be_a_variant_is_counted_with_its_first_place(seeded: Engine) -> None:
+def test_unusable_variants_are_counted_with_their_first_position(seeded: Engine) -> None:
     rows: list[dict[str, Any]] = [
         ROWS[0],
         ROWS[0] | {"anchor": " "},

@@ -1,4 +1,5 @@
-"""What columns hold: guessed by their names, given by somebody, and refused where nothing comes."""
+"""The roles of columns: guessed from names, given by the user, and refused if nothing would be
+imported."""
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_names_of_columns_speak_for_what_they_hold(
     assert guess_roles(columns, TYPES) == roles
 
 
-def test_what_is_given_wins_over_what_is_guessed() -> None:
+def test_given_roles_replace_guessed_ones() -> None:
     guessed = guess_roles(("anchor", "note", "sentence", "positive"), TYPES)
     roles = with_given(
         guessed,
@@ -71,7 +72,7 @@ def test_what_is_given_wins_over_what_is_guessed() -> None:
         (["a=text", "a=anchor"], "Expected one role for 'a', found two; keep one."),
     ],
 )
-def test_what_is_no_mapping_is_refused(arguments: list[str], sentence: str) -> None:
+def test_a_text_that_is_not_a_mapping_is_refused(arguments: list[str], sentence: str) -> None:
     with pytest.raises(HedgerowError) as error:
         given(*arguments)
     assert str(error.value) == sentence

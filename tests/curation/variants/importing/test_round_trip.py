@@ -1,4 +1,4 @@
-"""What Hedgerow exports comes back as it was."""
+"""Hedgerow's exports can be imported unchanged."""
 
 from collections import Counter
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_an_exported_release_comes_back_with_the_same_hash(
         "free_contradiction": ["Nobody gets over the {} alive."],
         "doubt": ["I doubt that the {} is safe."],
     }
-    if form != "pairs":  # what leaves the claim open is in no pair
+    if form != "pairs":  # variants that leave the claim open are not in any pair
         texts["unsupported"] = ["Nobody knows whether the {} is safe."]
     cues = {"word": "probably", "phrase": "not entirely sure", "doubt": "doubt"}
     with writing(seeded) as session:

@@ -15,7 +15,7 @@ def rows(things: Sequence[str] = THINGS) -> list[dict[str, Any]]:
 
 
 def row(thing: str, **changes: object) -> dict[str, Any]:
-    """One family, changed."""
+    """One family with changes."""
     anchor, *variants = family(thing)
     texts = {name: [v.text for v in variants if v.role == role] for name, role in VARIANTS.items()}
     return {"anchor": anchor.text, **texts, "split": "train", "source": "tests", **changes}

@@ -41,7 +41,7 @@ def html(test: AppTest) -> str:
 
 
 def frames_of(test: AppTest, *columns: str) -> list[Any]:
-    """The tables that have these columns."""
+    """The tables with these columns."""
     return [f.value for f in test.dataframe if set(columns) <= set(f.value.columns)]
 
 
@@ -51,13 +51,13 @@ def frame_of(test: AppTest, *columns: str) -> Any:
 
 
 def store(engine: Engine, model: str, result: Result, *, hash_: str = "") -> None:
-    """A result as a run stores it."""
+    """A result as stored by a run."""
     with writing(engine) as session:
         add_result(session, load_settings().data_folder, model, result, hash_=hash_)
 
 
 def semantoneg(tmp_path: Path, right: int) -> Result:
-    """A result with so many right of six."""
+    """A result with this many right items out of six."""
     data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
     scores = [[0.1, 0.2, 0.9] if n < right else [0.1, 0.9, 0.2] for n in range(len(data.items))]
     return data.evaluate([np.array(row) for row in scores])

@@ -1,4 +1,4 @@
-"""Every colour can be read, told apart by every common eye, and is defined in one place."""
+"""Every colour is readable, distinguishable with every common kind of vision, and defined once."""
 
 import re
 import tomllib
@@ -22,7 +22,7 @@ THEME = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text("utf-8"))["the
 STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
 
 TELLS_APART = 0.1
-"""OKLab distance of two colours that small marks of them are told apart at."""
+"""Minimum OKLab distance at which small marks of two colours can be distinguished."""
 
 LARGE_PARTS = 0.09
 """OKLab distance at which large parts of a bar with a border are distinguished."""

@@ -1,4 +1,4 @@
-"""Charts are saved as pictures: light, on white, with hostile texts as text."""
+"""Charts are saved as images: light, on white, with hostile texts as text."""
 
 from xml.etree import ElementTree
 
@@ -60,7 +60,7 @@ def test_a_png_has_three_pixels_for_one() -> None:
 
 @pytest.mark.slow
 def test_no_picture_is_fetched_for_a_chart() -> None:
-    """An address in the data is text: the converter may open none."""
+    """An address in the data is text. The converter must not open it."""
     rows = alt.Data(values=[{"url": "http://127.0.0.1:9/x.png"}])
     svg = save.as_svg(alt.Chart(rows).mark_text().encode(text="url:N"))
     assert "<image" not in svg

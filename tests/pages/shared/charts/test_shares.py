@@ -1,4 +1,4 @@
-"""The charts draw the numbers they are given, to scale, and texts as data."""
+"""The charts draw their numbers to scale, and texts as data."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,14 +35,16 @@ def without_data(chart: alt.Chart | alt.LayerChart) -> str:
 
 def test_distances_are_cut_exactly_at_the_threshold() -> None:
     counts = {"verbal": {3: 10, 4: 5}, "word": {59: 1, 60: 2, 61: 4, 62: 8}}
-    drawn = bars(histogram_charts.levenshtein(counts, labels=LABELS, threshold=60, dark=False))
+    shown_bars = bars(histogram_charts.levenshtein(counts, labels=LABELS, threshold=60, dark=False))
     number = {
-        (row, part): sum(b["number"] for b in drawn if (b["row"], b["part"]) == (row, part))
+        (row, part): sum(b["number"] for b in shown_bars if (b["row"], b["part"]) == (row, part))
         for row in (0, 1)
         for part in (KEPT, CUT)
     }
     assert number == {(0, KEPT): 15, (0, CUT): 0, (1, KEPT): 3, (1, CUT): 12}
-    divided = sorted((b for b in drawn if b["start"] == 60), key=lambda b: b["low"], reverse=True)
+    divided = sorted(
+        (b for b in shown_bars if b["start"] == 60), key=lambda b: b["low"], reverse=True
+    )
     assert [b["part"] for b in divided] == [KEPT, CUT]  # one on top of the other
     assert divided[0]["high"] == divided[1]["low"]
 
@@ -65,11 +67,11 @@ def test_far_outliers_are_in_the_last_bar() -> None:
     counts = {"verbal": {5: 5000, 30: 4000, 1999: 3}}
     axis = character_axis(counts)
     assert axis.end < 100
-    drawn = bars(histogram_charts.levenshtein(counts, labels=LABELS, threshold=60, dark=False))
-    last = max(drawn, key=lambda b: b["start"])
+    shown_bars = bars(histogram_charts.levenshtein(counts, labels=LABELS, threshold=60, dark=False))
+    last = max(shown_bars, key=lambda b: b["start"])
     assert (last["number"], last["part"], last["end"]) == (3, CUT, axis.end)
     assert "or more" in last["range"]
-    assert sum(b["number"] for b in drawn) == 9003
+    assert sum(b["number"] for b in shown_bars) == 9003
 
 
 def test_bins_and_axis_are_the_same_for_every_threshold() -> None:
@@ -104,8 +106,8 @@ def test_a_few_characters_have_a_bar_each() -> None:
 
 def test_cosines_stand_where_their_bins_are() -> None:
     counts = {"word": {COSINE_BINS - 1: 4, 90: 8, 40: 1}}
-    drawn = bars(histogram_charts.cosine(counts, labels=LABELS, dark=False))
-    assert [(b["start"], b["end"], b["number"]) for b in drawn] == [
+    shown_bars = bars(histogram_charts.cosine(counts, labels=LABELS, dark=False))
+    assert [(b["start"], b["end"], b["number"]) for b in shown_bars] == [
         (-0.2, -0.18, 1),
         (0.8, 0.82, 8),
         (0.98, 1.0, 4),
@@ -116,21 +118,21 @@ def test_a_heat_map_tells_numbers_and_shares() -> None:
     cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
     columns = {"x": "X", "y": "Y"}
     chart = shares.heat_map(cells, columns=columns, heading="Letter", of="All", dark=False)
-    told = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
-    assert told == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
+    values = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
+    assert values == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
 
 
 def test_outcomes_add_up_to_a_whole_bar() -> None:
     groups = {"a": Outcomes(accepted=6, edited=2, rejected=1, conflict=1), "b": Outcomes(pending=5)}
-    drawn = list(rows(shares.acceptance(groups, dark=False)))
-    parts = [row for row in drawn if "end" in row]
+    shown_bars = list(rows(shares.acceptance(groups, dark=False)))
+    parts = [row for row in shown_bars if "end" in row]
     assert [(p["outcome"], p["start"], p["end"]) for p in parts] == [
         ("accepted as written", 0.0, 0.6),
         ("edited", 0.6, 0.8),
         ("in conflict", 0.8, pytest.approx(0.9)),
         ("rejected", pytest.approx(0.9), 1.0),
     ]
-    assert [row["told"] for row in drawn if "told" in row] == ["80.0%"]
+    assert [row["told"] for row in shown_bars if "told" in row] == ["80.0%"]
 
 
 def test_numbers_at_the_ends_of_bars_have_room_at_every_width() -> None:

@@ -1,4 +1,4 @@
-"""Figure 1, own probes and distributions by type: what their charts draw."""
+"""Figure 1, own probes and distributions by type: the content of their charts."""
 
 from __future__ import annotations
 

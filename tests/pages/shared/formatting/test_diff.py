@@ -1,4 +1,4 @@
-"""The diff: what changed is marked, and nothing a text holds becomes markup."""
+"""The diff: changes are marked, and nothing in a text becomes markup."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.support.hostile import stored
 
 
 def plain(html: str) -> str:
-    """What a reader sees of the markup."""
+    """The text that a reader sees of the markup."""
     return Markup(re.sub(r"<[^>]*>", "", html)).unescape()
 
 

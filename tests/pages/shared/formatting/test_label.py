@@ -1,4 +1,4 @@
-"""Somebody's words as labels: what Markdown makes of them is the words themselves."""
+"""User texts as labels: Markdown shows exactly the text."""
 
 import html
 import re

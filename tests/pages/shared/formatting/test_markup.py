@@ -1,4 +1,4 @@
-"""What is emitted as HTML holds nobody's text unescaped: not in an element, not in a script."""
+"""Emitted HTML contains no unescaped user text, neither in an element nor in a script."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.support.hostile import TEXTS
 
 @pytest.fixture
 def emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """All that is handed to Streamlit as HTML."""
+    """Everything that is passed to Streamlit as HTML."""
     found: list[str] = []
     monkeypatch.setattr(markup.st, "html", lambda body, **_: found.append(str(body)))
     return found
@@ -39,6 +39,7 @@ def test_a_string_that_nobody_has_escaped_is_refused(emitted: list[str]) -> None
 
 
 def test_what_streamlit_draws_outside_the_app_has_its_scheme_too() -> None:
-    """Dialogs are outside the element that Streamlit gives a scheme; dark ones had dark text."""
+    """Dialogs are outside the element that Streamlit gives a scheme. Dark ones used to have dark
+    text."""
     assert ":root { color-scheme: dark; }" in markup.style_sheet("dark")
     assert "color-scheme" not in markup.style_sheet()

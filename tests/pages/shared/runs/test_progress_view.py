@@ -1,4 +1,4 @@
-"""How a run's progress is put into words."""
+"""Descriptions of a run's progress."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def test_times_are_told_as_exactly_as_they_are_known(seconds: float, words: str)
 
 
 def page_text(
-    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[int, int]], *, total: int = 1_000
+    monkeypatch: pytest.MonkeyPatch, moments: list[tuple[int, int]], *, total: int = 1_000
 ) -> list[str]:
-    """What a session says at these moments: (seconds since the run began, steps done)."""
+    """The descriptions in a session at these moments: (seconds since the start, steps done)."""
     began = datetime(2026, 1, 1, tzinfo=UTC)
     monkeypatch.setattr(st, "session_state", {})
     return [
@@ -37,7 +37,7 @@ def page_text(
                 heartbeat_at=began + timedelta(seconds=seconds),
             )
         )
-        for seconds, step in looks
+        for seconds, step in moments
     ]
 
 
@@ -45,9 +45,9 @@ def test_the_time_left_waits_for_enough_steps_and_then_does_not_jump(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The first answers come at once, after a minute of loading; then one comes each second.
-    looks = [(0, 0), (60, 1), (62, 9), (64, 11), (70, 17), (80, 27), (90, 37), (200, 147)]
-    said = page_text(monkeypatch, looks)
-    assert said == [*[""] * 5, *(f"about {minutes} min left" for minutes in (12, 13, 14))]
+    moments = [(0, 0), (60, 1), (62, 9), (64, 11), (70, 17), (80, 27), (90, 37), (200, 147)]
+    shown = page_text(monkeypatch, moments)
+    assert shown == [*[""] * 5, *(f"about {minutes} min left" for minutes in (12, 13, 14))]
 
 
 def test_a_run_that_has_gone_on_for_long_has_its_time_left_at_once(

@@ -1,4 +1,5 @@
-"""Counts are kept until the data changes; in a large project they are made beside the page."""
+"""Counts are cached until the data changes. In a large project, they are computed in the
+background."""
 
 import threading
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ def grow(engine: Engine, number: int) -> None:
 
 
 def settle() -> None:
-    """Wait for what is being counted."""
+    """Wait for the counts in progress."""
     for making in list(count_cache._store()._making.values()):
         making.exception(timeout=20)
 

@@ -1,4 +1,4 @@
-"""A page that fails shows one sentence, stays usable, and comes back when the reason is gone."""
+"""A page that fails shows one sentence, stays usable, and recovers when the reason is gone."""
 
 import ast
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
 
 @pytest.fixture
 def through_app(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs every page through app.py, as the server does; AppTest runs a page's file alone."""
+    """Runs every page through app.py, as the server does. AppTest runs a page's file alone."""
 
     def run_app(main_script_path: str) -> None:
         code = compile(Path(main_script_path).read_text("utf-8"), main_script_path, "exec")

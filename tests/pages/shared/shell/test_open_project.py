@@ -1,4 +1,4 @@
-"""Asking and telling the project: the only way in which pages reach the database."""
+"""Reading and changing the project: the only way in which pages reach the database."""
 
 import ast
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_a_question_changes_nothing(app_engine: Engine) -> None:
 
 
 def _session_names(path: Path) -> list[str]:
-    """Where a file has a session in its hands: the import contract does not see a lambda's."""
+    """The places where a file has a session. The import contract does not see a lambda's."""
     return [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for node in ast.walk(ast.parse(path.read_text()))
@@ -56,7 +56,7 @@ def _session_names(path: Path) -> list[str]:
 
 
 def test_a_page_hands_no_session_on() -> None:
-    """A page names one function of the library for each question; it builds none of its own."""
+    """A page names one function of the library for each question, and builds none of its own."""
     files = [path for path in sorted(PAGES.rglob("*.py")) if path != OPENS_SESSIONS]
     assert len(files) > 100 and _session_names(OPENS_SESSIONS)
     assert [place for path in files for place in _session_names(path)] == []

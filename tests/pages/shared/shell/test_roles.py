@@ -1,4 +1,4 @@
-"""What pages offer to reviewers and viewers, and that half a sign-in opens nothing."""
+"""What pages offer to reviewers and viewers. An incomplete sign-in opens nothing."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -102,9 +102,9 @@ def test_no_page_fails_for_who_may_not_change_it(
 ) -> None:
     _as(monkeypatch, name)
     app = open_page(page)
-    said = _said(app)
-    assert PAGES.get(page, "") in said
-    assert "This page failed" not in said and "Only a lead can" not in said
+    shown = _said(app)
+    assert PAGES.get(page, "") in shown
+    assert "This page failed" not in shown and "Only a lead can" not in shown
     with reading(team) as session:
         assert session.execute(select(Run)).first() is None, "opening a page starts a run"
 
@@ -116,9 +116,9 @@ def test_only_leads_are_offered_the_assignment(
     _as(monkeypatch, name)
     app = open_page("team")
     app.session_state["show"] = "Assignment"
-    said = _said(app.run())
-    assert "Only leads can change the assignment." in said
-    assert "Only leads can change quotas." in said
+    shown = _said(app.run())
+    assert "Only leads can change the assignment." in shown
+    assert "Only leads can change quotas." in shown
     assert not {"Save", "Set quota", "Remove quota"} & set(_labels(app))
 
 

@@ -1,4 +1,4 @@
-"""Signing in: one reviewer for all spellings of a name, and none under a reserved one."""
+"""Signing in: one reviewer for all spellings of a name, and none with a reserved name."""
 
 import pytest
 from sqlalchemy import Engine
@@ -22,7 +22,7 @@ def engine_with_ada(with_source: Engine) -> Engine:
 
 @pytest.fixture
 def reserved_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To be asked for first: settings are read once."""
+    """Request this fixture first, because settings are read once."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", STARTER.reviewer)
 
 

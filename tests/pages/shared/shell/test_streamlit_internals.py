@@ -1,7 +1,7 @@
-"""What the app relies on in Streamlit that is not part of its documented interface, in Python.
+"""What the app's Python code relies on in Streamlit outside its documented interface.
 
-It was found in Streamlit 1.67.0. When a test fails here, look at what replaces it in the version
-that is installed. What scripts and style sheets rely on is in tests/browser.
+It was found in Streamlit 1.67.0. If a test fails here, look for the replacement in the installed
+version. What scripts and style sheets rely on is in tests/browser.
 """
 
 import ast
@@ -24,8 +24,8 @@ PRIVATE = {
     "streamlit.runtime.scriptrunner": ["get_script_run_ctx"],
     "streamlit.errors": ["StreamlitAuthError"],
 }
-"""What error_messages.py imports, whose ``guard_callbacks`` says why; and signin.py: whether a page
-is at work in this thread, and that a sign-in is set up wrongly."""
+"""The imports of error_messages.py (see its ``guard_callbacks``) and of signin.py: whether a page
+runs in this thread, and the error for a wrong sign-in configuration."""
 FOR_TYPES = {"streamlit.delta_generator": ["DeltaGenerator"]}
 
 
@@ -52,7 +52,7 @@ def test_nothing_else_that_is_private_is_imported() -> None:
 def test_the_callback_of_a_widget_is_called_through_its_states(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """``error_messages.guard_callbacks`` puts itself in that place."""
+    """``error_messages.guard_callbacks`` replaces this."""
 
     def page() -> None:
         import streamlit as st
@@ -85,7 +85,7 @@ def test_a_thread_without_a_page_is_known() -> None:
 
 
 def test_nobody_is_signed_in_where_nothing_is_set_up() -> None:
-    """``signin`` reads both; what the user is after a sign-in is tried in tests/browser."""
+    """``signin`` reads both. The user after a sign-in is tested in tests/browser."""
 
     def page() -> None:
         import streamlit as st
@@ -97,7 +97,7 @@ def test_nobody_is_signed_in_where_nothing_is_set_up() -> None:
 
 
 def test_the_server_says_in_which_state_it_is() -> None:
-    """``cli.serve`` asks for it, to say that the app answers."""
+    """``cli.serve`` uses it to report that the app is ready."""
     assert {"exists", "instance", "state"} <= {*dir(Runtime)}, f"{CHANGED}Runtime"
     assert RuntimeState.INITIAL.value == "INITIAL", f"{CHANGED}RuntimeState.INITIAL"
     assert {state.name for state in RuntimeState} > {"INITIAL", "NO_SESSIONS_CONNECTED"}

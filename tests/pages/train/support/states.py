@@ -1,4 +1,4 @@
-"""The train page, and trainings in each of their states: rows alone, none has been carried out."""
+"""The train page, and training runs in each of their states, as rows that were never executed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ HELD_OUT = {
 
 
 def store_looks(engine: Engine, run_id: int) -> None:
-    """Two looks at the held-out part."""
+    """Two evaluations on the held-out part."""
     figures = {
         "ranked": 0.5,
         "families": 0.2,
@@ -85,7 +85,7 @@ def store_looks(engine: Engine, run_id: int) -> None:
 
 
 def finished_run(engine: Engine) -> int:
-    """A finished training with its figures, as rows."""
+    """A finished training run with its metrics, as rows."""
     run_id = stored_run(engine, state=RunState.DONE, message="Done.")
     with writing(engine) as session:
         ids = []

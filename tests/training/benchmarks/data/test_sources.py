@@ -1,4 +1,4 @@
-"""The files of benchmarks that are kept with a project."""
+"""The benchmark files that are stored with a project."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_excluir_is_two_files_whatever_they_are_called(tmp_path: Path) -> None:
     )._replace(name="")
     assert len({data.file.split("-")[0] for data in kept_data(tmp_path)}) == 1
     corpus = keep_file_here(tmp_path, "excluir", folder / "corpus.json")
-    assert kept_data(tmp_path, "excluir")[0] == corpus, "either file stands for both"
+    assert kept_data(tmp_path, "excluir")[0] == corpus, "either file gives both"
 
 
 def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_excluir_from_a_place_that_lacks_a_file_asks_for_the_folder(tmp_path: Pa
         keep_file_here(tmp_path, "excluir", tmp_path)
 
 
-def test_ones_own_sentences_become_a_suite(tmp_path: Path) -> None:
+def test_the_users_sentences_become_a_suite(tmp_path: Path) -> None:
     header = "original,negation,antonym,both"
     rows = ["It is hot.,It is not hot.,It is cold.,It is not cold.", "A,B,C,A"]
     kept = keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, rows[0]]).encode()})
@@ -97,7 +97,7 @@ def test_ones_own_sentences_become_a_suite(tmp_path: Path) -> None:
     assert kept_data(tmp_path) == [kept]
 
 
-def test_what_the_hub_gave_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloaded_data_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = write_lines(tmp_path / "test.jsonl", NEVIR)
     monkeypatch.setattr(sources, "local", lambda source: given)
     opened = open_data(None, tmp_path, DataChoice(benchmark="nevir"))  # type: ignore[arg-type]

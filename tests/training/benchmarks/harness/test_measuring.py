@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow  # loading the harness and transformers takes seco
 
 
 def nothing(done: int, total: int) -> None:
-    """Nobody looks at the progress."""
+    """Ignores the progress."""
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,12 @@ def on_small_data(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], LoadedTask
     return load_task
 
 
-def test_a_task_of_ones_own(llama: tuple[Any, Any], tmp_path: Path) -> None:
+def test_a_user_defined_task(llama: tuple[Any, Any], tmp_path: Path) -> None:
     task = load_task("opposites", save_own_tasks(tmp_path))
-    told: list[tuple[int, int]] = []
-    result = measure(*llama, task, on_progress=lambda *progress: told.append(progress))
+    reports: list[tuple[int, int]] = []
+    result = measure(*llama, task, on_progress=lambda *progress: reports.append(progress))
     assert (result.benchmark, result.metric, result.n) == ("lm_eval:opposites", "accuracy", 4)
-    assert told[-1] == (8, 8), "a request for each choice"
+    assert reports[-1] == (8, 8), "a request for each choice"
     likelier = [row.scores[0] > row.scores[1] for row in result.rows]
     assert [row.right for row in result.rows] == likelier
     assert result.score == pytest.approx(result.figures["acc"]) == 25 * sum(likelier)
@@ -59,7 +59,7 @@ def test_a_task_of_ones_own(llama: tuple[Any, Any], tmp_path: Path) -> None:
     assert load_task("opposites", tmp_path).data_hash != result.data_hash, "other items"
 
 
-def test_what_a_model_writes_is_read(llama: tuple[Any, Any], tmp_path: Path) -> None:
+def test_an_answer_of_a_model_is_parsed(llama: tuple[Any, Any], tmp_path: Path) -> None:
     result = measure(*llama, load_task("sums", save_own_tasks(tmp_path)), on_progress=nothing)
     assert result.n == 3 and result.metric == "exact match"
     assert result.unanswered == 3, "it writes no number"

@@ -1,4 +1,4 @@
-"""Tasks of one's own are read as data: what would run code is refused in a sentence."""
+"""The user's own tasks are read as data. Files that would run code are refused in a sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('"{{choices}}"', "!function code.choices", "a task without code .*'!function'"),
         ("test_split: test", "class: !function code.Task", "a task without code"),
@@ -32,15 +32,21 @@ def test_paths_of_data_start_from_the_folder(tmp_path: Path) -> None:
         ("metric: acc", "metric: acc\n    hf_evaluate: true", "a metric .acc"),
         ("dataset_path: json", "dataset_path: pandas", "dataset_path json, csv, parquet, text"),
         ("dataset_path: json", "dataset_path: /etc", "dataset_path json"),
-        ("  data_files:", "  trust_remote_code: true\n  data_files:", "no dataset_kwargs but"),
+        (
+            "  data_files:",
+            "  trust_remote_code: true\n  data_files:",
+            "only data_files and revision in dataset_kwargs",
+        ),
         ("multiple_choice", "loglikelihood_rolling", "output_type multiple_choice or"),
         ("task: opposites", "task: [", "a YAML task in 'opposites.yaml'"),
     ],
 )
-def test_what_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
+def test_tasks_with_code_or_unknown_keys_are_refused(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     assert old in CHOICES
     folder = save_own_tasks(tmp_path, opposites=CHOICES.replace(old, new))
-    with pytest.raises(HedgerowError, match=told):
+    with pytest.raises(HedgerowError, match=message):
         own_task(folder, "opposites")
 
 

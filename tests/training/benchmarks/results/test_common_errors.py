@@ -29,7 +29,7 @@ def result(*wrong: int) -> Result:
 MODELS = {"a": result(0, 1, 2, 3, 4), "b": result(1, 2, 3, 4, 8), "c": result(2, 3, 9)}
 
 
-def test_what_all_models_get_wrong_and_what_it_is_about() -> None:
+def test_errors_of_all_models_and_their_parts() -> None:
     found = common_errors(MODELS)
     assert (found.models, found.items, found.least) == (("a", "b", "c"), 12, 3)
     assert [error.row.key for error in found.errors] == ["2", "3"]
@@ -37,7 +37,7 @@ def test_what_all_models_get_wrong_and_what_it_is_about() -> None:
     assert found.by_count == (5, 3, 2, 2) and sum(found.by_count) == 12
 
 
-def test_what_most_of_them_get_wrong_those_of_most_models_first() -> None:
+def test_common_errors_are_sorted_by_number_of_models() -> None:
     found = common_errors(MODELS, least=2)
     assert [(error.row.key, error.wrong) for error in found.errors] == [
         ("2", ("a", "b", "c")),
@@ -56,7 +56,7 @@ def test_what_most_of_them_get_wrong_those_of_most_models_first() -> None:
     assert first["input"] == DATA.items[2].input
 
 
-def test_what_has_no_common_errors() -> None:
+def test_results_without_common_errors() -> None:
     with pytest.raises(HedgerowError, match="at least two models on the same items, found 1"):
         common_errors({"a": MODELS["a"]})
     with pytest.raises(HedgerowError, match="from 1 to 3, found 4"):

@@ -1,4 +1,4 @@
-"""The papers' numbers, and that the catalogue knows what they are of."""
+"""The papers' numbers, and their benchmarks in the catalogue."""
 
 import json
 
@@ -20,7 +20,7 @@ MISPRINTED = {
     ("hedgetriple_table_3", "Only negation"),
     ("hedgetriple_table_3", "Only hedging"),
 }
-"""Averages that do not follow from the lines above them."""
+"""Averages that do not match the lines above them."""
 
 MPNET = "sentence-transformers/all-mpnet-base-v2"
 
@@ -72,7 +72,7 @@ def test_semantonegs_table_8_is_whole() -> None:
     given = {name: score for name, score in scores.items() if score is not None}
     shown = {n.model: n.score for n in published() if n.benchmark == "semantoneg"}
     assert shown == given and len(given) == 114
-    # As Tables 1 and 3 to 7 of the paper have them.
+    # As in Tables 1 and 3 to 7 of the paper.
     for name, score in {
         "all-MiniLM-L6-v2": 1.9,
         "all-mpnet-base-v2": 31.9,

@@ -1,4 +1,4 @@
-"""What stored results say: the newest, models and their bases, tests of two, the table."""
+"""Queries for stored results: the newest, models and their bases, tests of two, the table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ pytestmark = both_databases
 
 
 def add(session: Session, **more: Any) -> BenchmarkResult:
-    """A stored result; what is not named is that of a bi-encoder on some items of NevIR."""
+    """A stored result. By default, it is that of a bi-encoder on some items of NevIR."""
     run_id = more.pop("run_id", None) or create_run(session, kind="benchmark", parameters={}).id
     values: dict[str, Any] = {
         "run_id": run_id,
@@ -174,7 +174,9 @@ def test_published_lines_are_separate_and_next_to_the_largest_data(engine: Engin
 
 
 @one_database
-def test_published_numbers_beside_other_data_are_told_and_keep_their_own(engine: Engine) -> None:
+def test_published_numbers_next_to_other_data_are_reported_and_keep_their_own(
+    engine: Engine,
+) -> None:
     with writing(engine) as session:
         add(session, benchmark="nevir", n=1383)
         add(session, benchmark="semantoneg", n=1383)
@@ -214,7 +216,7 @@ def test_averages_and_the_scatter_take_whole_suites_only(engine: Engine) -> None
     (point,) = points(made, negation=[NEGATION_COLUMN], general=quick)
     assert (point.model, point.negation, point.published) == ("a", 40.0, False)
     full = points(made, negation=[NEGATION_COLUMN], general=general_column("full"))
-    assert full == []  # nobody measured it, so no column of it is shown
+    assert full == []  # nobody measured it, so it has no column
 
 
 @pytest.mark.slow

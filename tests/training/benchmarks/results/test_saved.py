@@ -25,7 +25,7 @@ def result() -> Result:
     return Hedgerow(kin).evaluate([np.array(s) for s in ((0.9, 0.1), (0.1, 0.1), (np.nan, 0.2))])
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_a_written_result_is_read_back(tmp_path: Path) -> None:
     written = result()
     write_result(written, tmp_path / "r.jsonl")
     read = read_result(tmp_path / "r.jsonl")

@@ -1,4 +1,4 @@
-"""Single items of results: which are looked at, and what they say."""
+"""Single items of results: filters and content."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_nearest_wrong_text_is_found() -> None:
 
 
 def test_each_text_of_a_family_keeps_its_own_score() -> None:
-    """Variants of a type need not stand together in a release."""
+    """Variants of a type need not be next to each other in a release."""
     kin = Kin(
         "uid",
         "It is cold.",
@@ -84,8 +84,8 @@ def test_each_text_of_a_family_keeps_its_own_score() -> None:
         (FamilyText("verbal", "v"),),
     )
     (row,) = Hedgerow([kin]).evaluate([np.array([0.1, 0.2, 0.3, 0.4])]).rows
-    said = {row.texts[one.candidate]: one.score for one in compared(row)}
-    assert said == {"w1": 0.1, "p": 0.2, "w2": 0.3, "v": 0.4}
+    scores = {row.texts[one.candidate]: one.score for one in compared(row)}
+    assert scores == {"w1": 0.1, "p": 0.2, "w2": 0.3, "v": 0.4}
 
 
 def test_both_queries_of_a_pair_are_compared_with_both_documents() -> None:

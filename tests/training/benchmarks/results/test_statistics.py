@@ -28,7 +28,7 @@ def correlation(gold: np.ndarray, given_scores: np.ndarray) -> Result:
 
 
 def grouped(right: list[bool]) -> Result:
-    """Each group of four questions right or wrong as a whole."""
+    """Each group of four questions is right or wrong as a whole."""
     forms = [Forms(f"a{n}", f"b{n}", f"c{n}", f"d{n}") for n in range(len(right))]
     scores = [np.array([0.0, 0.5, float(hit)]) for hit in right for _ in range(4)]
     return SemAntoNeg(entries(forms)).evaluate(scores)
@@ -44,7 +44,7 @@ def test_the_interval_of_a_share_is_near_the_normal_one() -> None:
     assert found == interval(shares([n % 10 < 3 for n in range(1_000)])), "the same seed"
 
 
-def test_items_made_from_one_sentence_are_no_independent_evidence() -> None:
+def test_items_made_from_one_sentence_are_not_independent() -> None:
     right = [n % 2 == 0 for n in range(100)]
     alone, together = (
         interval(shares([hit for hit in right for _ in range(4)])),
@@ -63,8 +63,8 @@ def test_the_interval_of_a_correlation_holds_the_score() -> None:
     assert 8 < found.high - found.low < 20
 
 
-def test_where_nothing_differs_the_interval_is_the_exact_binomial_one() -> None:
-    """Of a bootstrap it would be a point, as if 20 items left no doubt."""
+def test_without_variation_the_interval_is_the_exact_binomial_one() -> None:
+    """A bootstrap interval would be a single point, as if 20 items left no doubt."""
     right, wrong = interval(shares([True] * 20)), interval(shares([False] * 20))
     assert (right.low, right.high) == (pytest.approx(100 * 0.025 ** (1 / 20)), 100.0)
     assert (wrong.low, wrong.high) == (0.0, pytest.approx(100 - right.low))

@@ -66,7 +66,7 @@ def named(made: list[Line], model: str, source: str = "") -> Line:
 
 @pytest.fixture
 def both(engine: Engine) -> None:
-    """An encoder with the four benchmarks, a language model with these and the three tasks."""
+    """An encoder with the four benchmarks, and a language model with these and the three tasks."""
     with writing(engine) as session:
         for name, score in NEGATION.items():
             add(session, "encoder", name, score, architecture="bi-encoder")

@@ -122,6 +122,6 @@ def test_the_bundled_model_and_what_was_trained_from_it_were_taught_the_corpora(
     )
 
 
-def test_where_no_item_is_left_there_is_no_score() -> None:
-    told = UnseenScore((3,), None, 0, 6).description
-    assert told == "The antonym pairs of all items are in release 3."
+def test_without_items_there_is_no_score() -> None:
+    sentence = UnseenScore((3,), None, 0, 6).description
+    assert sentence == "The antonym pairs of all items are in release 3."

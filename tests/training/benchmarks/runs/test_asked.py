@@ -1,4 +1,4 @@
-"""Runs with language models: versions of prompts, results kept apart, what a run will take."""
+"""Runs with language models: prompt versions, separate results, and estimates."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_run_keeps_the_versions_that_were_the_newest_when_it_was_requested(
     assert stored == {"relevance": 1, "similarity": 1, "paraphrase_choice": 1}
 
 
-def test_versions_are_refused_where_nothing_is_asked(
+def test_versions_are_refused_if_nothing_is_asked(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     versions = PromptVersions(relevance=1)
@@ -105,7 +105,7 @@ def test_versions_are_refused_where_nothing_is_asked(
         )
 
 
-def test_results_of_earlier_versions_stay_readable_and_apart(
+def test_results_of_earlier_versions_stay_readable_and_separate(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -113,7 +113,7 @@ def test_results_of_earlier_versions_stay_readable_and_apart(
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
     ran(engine, settings, chat, benchmarks=(nevir(settings),))
     (new,) = lines(engine)
-    with writing(engine) as session:  # as it was stored when each question had one order
+    with writing(engine) as session:  # as stored when each question had one order
         row = session.get_one(BenchmarkResult, new.id)
         file = settings.data_folder / row.file
         head, *rest = file.read_text().splitlines()
@@ -130,7 +130,7 @@ def test_results_of_earlier_versions_stay_readable_and_apart(
     assert first.asked == {} and full_result(settings.data_folder, first).asked == {}
 
 
-def test_what_other_words_take_is_told_before(
+def test_the_estimate_for_edited_prompts_is_reported_before_the_run(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -146,7 +146,7 @@ def test_what_other_words_take_is_told_before(
     assert all(prompt.startswith("A: ") for prompt in server.asked)
 
 
-def test_a_causal_models_work_is_told_by_its_prompts(
+def test_a_causal_models_work_is_measured_in_prompts(
     engine: Engine, settings: Settings, small_llama: Path
 ) -> None:
     data = nevir(settings)

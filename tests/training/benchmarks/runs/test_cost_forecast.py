@@ -1,4 +1,4 @@
-"""What a run of benchmarks will take, said before it starts."""
+"""Estimates for benchmark runs before they start."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_long_texts_count_as_far_as_an_encoder_reads_them() -> None:
     assert found.prompt_letters > len(long), "a chat model reads it all"
 
 
-def test_as_many_prompts_are_told_as_are_asked(
+def test_the_reported_number_of_prompts_is_the_number_asked(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -115,7 +115,7 @@ def test_as_many_prompts_are_told_as_are_asked(
     assert found.tokens_in == tokens(sum(map(len, server.asked)))
 
 
-def test_what_a_chat_model_costs_lies_between_a_word_and_full_length(
+def test_the_cost_of_a_chat_model_is_between_a_word_and_full_length(
     engine: Engine, settings: Settings
 ) -> None:
     found = chats(planned(engine, settings, PRICED, data=(semantoneg(settings),)))
@@ -129,12 +129,12 @@ def test_what_a_chat_model_costs_lies_between_a_word_and_full_length(
 
 
 def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: float) -> None:
-    """An earlier result with what it took."""
+    """An earlier result with its time and tokens."""
     with writing(engine) as session:
         run = Run(kind=KIND, parameters={}, folder="x", host=host or socket.gethostname())
         session.add(run)
         session.flush()
-        told = {"units": 1000.0, "seconds": 10.0, "weight": 0.0, "tokens_out": 0.0} | took
+        values = {"units": 1000.0, "seconds": 10.0, "weight": 0.0, "tokens_out": 0.0} | took
         session.add(
             BenchmarkResult(
                 run_id=run.id,
@@ -144,7 +144,7 @@ def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: floa
                 architecture=kind,
                 metric="m",
                 score=1.0,
-                summary={"took": told},
+                summary={"took": values},
                 file="rows",
             )
         )
@@ -190,7 +190,7 @@ def test_time_goes_by_what_earlier_results_took_on_this_machine(
     data = semantoneg(settings)
     own, other = model_folder(tmp_path / "own", 6, 384), model_folder(tmp_path / "other", 12, 384)
     add_took(engine, own.name, "bi-encoder", host="elsewhere", units=1e9)
-    add_took(engine, own.name, "bi-encoder", seconds=0.1, units=1e9)  # too short to tell
+    add_took(engine, own.name, "bi-encoder", seconds=0.1, units=1e9)  # too short
     work = letters(engine, settings, data).letters
     slow = planned(engine, settings, own, data=(data,)).models[0].seconds
     assert slow == pytest.approx(LOADING + work / LETTERS_PER_SECOND)

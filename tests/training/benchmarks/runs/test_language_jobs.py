@@ -1,4 +1,4 @@
-"""Language models in runs: tasks of lm_eval measured, told and kept, next to encoders."""
+"""Language models in runs: lm_eval tasks are measured, described and stored next to encoders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def engine(home: Path, copies: Copies) -> Engine:
 
 @pytest.fixture
 def own(tmp_path: Path) -> dict[str, Any]:
-    """What asks for both tasks of one's own."""
+    """A request for both of the user's tasks."""
     folder = save_own_tasks(tmp_path / "tasks")
     return {"language_tasks": ("opposites", "sums"), "tasks_folder": str(folder)}
 
@@ -45,7 +45,7 @@ def results(engine: Engine) -> dict[tuple[str, str], Scored]:
 
 
 def adapter_of(base: Path, folder: Path) -> Path:
-    """A LoRA adapter of this model, as peft saves it, that changes what it says."""
+    """A LoRA adapter of this model, as saved by peft, that changes its answers."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
@@ -95,7 +95,7 @@ def test_one_task_that_fails_leaves_the_others_alone(
     }
 
 
-def test_what_is_not_there_is_told_before_a_model_is_loaded(
+def test_missing_data_is_reported_before_a_model_is_loaded(
     engine: Engine, settings: Settings, small_llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: Any, **__: Any) -> Any:
@@ -111,7 +111,7 @@ def test_what_is_not_there_is_told_before_a_model_is_loaded(
         ran(engine, settings, ModelChoice(name="all-MiniLM-L6-v2"), tasks=("STS12",))
 
 
-def test_a_run_stops_between_requests_and_goes_on(
+def test_a_run_stops_between_requests_and_continues(
     engine: Engine,
     settings: Settings,
     small_llama: Path,

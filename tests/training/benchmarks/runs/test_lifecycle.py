@@ -1,4 +1,4 @@
-"""Benchmarks as runs: each result stored as soon as it is there, nothing measured twice."""
+"""Benchmark runs: each result is stored immediately, and nothing is measured twice."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_every_model_is_measured_with_every_benchmark(
     assert {"torch", "sentence-transformers", "mteb"} <= versions.keys()
 
 
-def test_what_fails_leaves_the_rest_and_is_all_that_is_done_again(
+def test_a_failure_leaves_the_rest_and_only_it_is_repeated(
     engine: Engine, settings: Settings, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     model = Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
@@ -116,7 +116,7 @@ def test_what_fails_leaves_the_rest_and_is_all_that_is_done_again(
 
 
 def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:
-    """The work, stopped as a page does it once this is said."""
+    """Do the work, and stop it like a page does after this message."""
 
     def stopped(context: RunContext) -> dict[str, Any]:
         def listen(step: int, total: int, message: str) -> None:
@@ -161,7 +161,7 @@ def test_a_model_that_runs_out_of_memory_leaves_the_others_alone(
     assert {model for model, _ in results(engine)} == {"random scores"}
 
 
-def test_what_computes_waits_for_its_turn(
+def test_computing_runs_wait_for_their_turn(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     run = requested(
@@ -192,7 +192,7 @@ def test_a_release_is_measured_by_its_families(engine: Engine, settings: Setting
 
 @pytest.fixture
 def mock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A task that mteb brings for tests, in place of any other."""
+    """A task that mteb provides for tests, which replaces every other task."""
     from mteb.mocks.mock_tasks.sts import MockSTSTask
 
     task = MockSTSTask()
@@ -261,14 +261,14 @@ def test_a_chat_models_answers_are_not_paid_for_twice(
     assert carried_out(engine, settings, run)["measured"] == 1
     assert len(server.answered) == 18
     twice = [prompt for prompt, times in server.answered.items() if times > 1]
-    assert len(twice) <= 8, "at most those that were under way"
+    assert len(twice) <= 8, "at most those in progress"
 
 
 PRICE = Price(prompt=0.0, completion=1_000_000.0)
-"""A dollar a token of an answer, and the server's answers have one."""
+"""One dollar per token of an answer. The server's answers have one token."""
 
 
-def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_one(
+def test_a_run_pauses_at_its_cap_keeps_every_answer_and_continues_with_a_higher_one(
     engine: Engine, settings: Settings, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -319,7 +319,7 @@ def test_time_and_cost_of_a_result_are_those_of_all_attempts(
     rows = results(engine)
     found = rows["some-llm", "semantoneg"].summary
     assert found["cost"] == pytest.approx(done["cost"]), "the other has no price"
-    assert found["cost"] > found["took"]["tokens_out"] > 0, "a dollar a token, five calls before"
+    assert found["cost"] > found["took"]["tokens_out"] > 0, "a dollar per token, five earlier calls"
     assert found["seconds"] > found["took"]["seconds"] > 0, "the paused attempt's time is in it"
     assert rows["another-llm", "semantoneg"].summary["cost"] is None
     assert rows["random scores", "semantoneg"].summary["cost"] is None
@@ -338,7 +338,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
     run = requested(
         engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(money=5.0)
     )
-    for _ in range(2):  # what was spent before is known to be an estimate, too
+    for _ in range(2):  # the earlier spending is known to be an estimate, too
         with pytest.raises(HedgerowError, match=r"for about \$.* \(estimated: the server reports"):
             carried_out(engine, settings, run)
         assert 0 < sum(server.asked.values()) < 18
@@ -371,7 +371,7 @@ def test_which_tokens_find_each_other(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"suites": ("quick",)}, "Expected at least one model"),
         ({"models": (TF_IDF,)}, "Expected at least one benchmark"),
@@ -390,10 +390,10 @@ def test_which_tokens_find_each_other(
         ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
     ],
 )
-def test_what_cannot_be_asked_for(
-    engine: Engine, settings: Settings, asked: dict[str, Any], said: str
+def test_impossible_requests(
+    engine: Engine, settings: Settings, asked: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(HedgerowError, match=said), writing(engine) as session:
+    with pytest.raises(HedgerowError, match=message), writing(engine) as session:
         request_benchmarks(session, settings, BenchmarkRequest(**asked), requested_by=None)
     with reading(engine) as session:
         assert session.get(Run, 1) is None
@@ -406,7 +406,7 @@ def test_a_model_without_a_name_is_refused(architecture: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "run_as", "said"),
+    ("architecture", "run_as", "message"),
     [
         ("T5ForConditionalGeneration", "bi-encoder", "found a monot5; choose that"),
         ("T5ForConditionalGeneration", "cross-encoder", "found a monot5; choose that"),
@@ -416,11 +416,11 @@ def test_a_model_without_a_name_is_refused(architecture: str) -> None:
         ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
     ],
 )
-def test_a_checkpoint_that_is_no_encoder_is_not_benchmarked(
-    engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, said: str
+def test_a_checkpoint_that_is_not_an_encoder_is_not_benchmarked(
+    engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, message: str
 ) -> None:
     choice = ModelChoice(name=str(checkpoint(architecture, tmp_path)), architecture=run_as)
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         requested(engine, settings, choice, benchmarks=(semantoneg(settings),))
     with reading(engine) as session:
         assert session.get(Run, 1) is None

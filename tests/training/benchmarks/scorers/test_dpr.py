@@ -1,4 +1,4 @@
-"""DPR's two encoders, named together, against transformers' own."""
+"""DPR's two encoders with a joint name, compared with transformers' own results."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_scores_are_dot_products_of_the_pooled_outputs(
     assert seen == [(2, 5), (5, 5)], "each distinct text is encoded once"
 
 
-def test_prompts_stand_before_question_and_text(name: str) -> None:
+def test_prompts_come_before_question_and_text(name: str) -> None:
     plain, asked = load_scorer(name), load_scorer(name, prompts=Prompts("q: ", "d: "))
     by_hand = [(f"q: {query}", f"d: {text}") for query, text in PAIRS]
     assert asked.score(PAIRS, asks="relevance") == pytest.approx(
@@ -124,7 +124,7 @@ def test_it_is_measured_under_both_names(
 
 
 @pytest.mark.parametrize(
-    ("order", "said"),
+    ("order", "message"),
     [
         ((1, 0), "Expected a DPRQuestionEncoder before the '.', found DPRContextEncoder"),
         ((0, 0), "Expected a DPRContextEncoder after the '.', found DPRQuestionEncoder"),
@@ -135,22 +135,22 @@ def test_encoders_in_the_wrong_places_are_refused(
     settings: Settings,
     halves: tuple[Path, Path],
     order: tuple[int, int],
-    said: str,
+    message: str,
 ) -> None:
     name = "+".join(str(halves[number]) for number in order)
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         requested(engine, settings, ModelChoice(name=name), benchmarks=(nevir(settings),))
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         load_scorer(name)
 
 
 def test_one_encoder_alone_is_refused(
     engine: Engine, settings: Settings, halves: tuple[Path, Path]
 ) -> None:
-    for architecture, said in (
+    for architecture, message in (
         ("", "one of the two encoders of a DPR model, which benchmarks use together"),
         ("dpr", r"both encoders of a DPR model as QUESTION_MODEL\+CONTEXT_MODEL, found"),
     ):
         choice = ModelChoice(name=str(halves[0]), architecture=architecture)
-        with pytest.raises(HedgerowError, match=said):
+        with pytest.raises(HedgerowError, match=message):
             requested(engine, settings, choice, benchmarks=(nevir(settings),))

@@ -1,4 +1,4 @@
-"""monoT5, against what transformers itself generates."""
+"""monoT5, compared with the output of transformers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scorer(folder: Path) -> MonoT5:
 
 @pytest.fixture(scope="module")
 def direct(folder: Path) -> Any:
-    """The log-probability of 'true' against 'false' as the first generated token of a text."""
+    """The log probability of 'true' against 'false' as the first generated token of a text."""
     from transformers import AutoTokenizer, T5ForConditionalGeneration
 
     model = T5ForConditionalGeneration.from_pretrained(folder).eval()
@@ -63,7 +63,7 @@ def direct(folder: Path) -> Any:
 
 def test_scores_are_the_log_probability_of_true_against_false(scorer: MonoT5, direct: Any) -> None:
     expected = [direct(f"Query: {query} Document: {text} Relevant:") for query, text in PAIRS]
-    assert np.ptp(expected) > 0.01, "the model tells the pairs apart"
+    assert np.ptp(expected) > 0.01, "the model distinguishes the pairs"
     for asks in ("relevance", "similarity"):
         assert scorer.score(PAIRS, asks=asks) == pytest.approx(expected, abs=1e-5)
     one = [float(scorer.score([pair], asks="relevance")[0]) for pair in PAIRS]
@@ -80,14 +80,14 @@ def test_a_long_document_loses_its_end_and_not_the_question(scorer: MonoT5, dire
     assert found == pytest.approx([expected, expected], abs=1e-5)
 
 
-def test_a_large_difference_is_no_tie(scorer: MonoT5, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_difference_is_not_a_tie(scorer: MonoT5, monkeypatch: pytest.MonkeyPatch) -> None:
     logits = np.array([[-60.0, 60.0], [-50.0, 60.0], [60.0, -60.0]])
     monkeypatch.setattr(scorer, "_logits", lambda inputs: logits)
     first, second, third = scorer.score([("a", "b")] * 3, asks="relevance")
     assert 0 > first > second > third == pytest.approx(-120)
 
 
-def test_prompts_stand_before_query_and_document(folder: Path, direct: Any) -> None:
+def test_prompts_come_before_query_and_document(folder: Path, direct: Any) -> None:
     scorer = load_scorer(str(folder), "monot5", prompts=Prompts("no ", "the "))
     (pair, *_) = PAIRS
     expected = direct(f"Query: no {pair[0]} Document: the {pair[1]} Relevant:")
@@ -101,7 +101,7 @@ def test_nevir_is_measured_with_it(scorer: MonoT5, tmp_path: Path) -> None:
     assert result.n == 2 and result.unanswered == 0 and not result.figures
 
 
-def test_a_t5_is_an_encoder_only_where_its_files_say_so(folder: Path, tmp_path: Path) -> None:
+def test_a_t5_is_an_encoder_only_if_its_files_say_so(folder: Path, tmp_path: Path) -> None:
     assert architecture_of(folder) == "monot5"
     with pytest.raises(HedgerowError, match="Expected a bi-encoder in .*, found a monot5; choose"):
         load_scorer(str(folder), "bi-encoder")

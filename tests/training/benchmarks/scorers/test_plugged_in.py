@@ -1,4 +1,4 @@
-"""Architectures that other packages bring, made in the test as somebody else would make them."""
+"""Architectures from other packages, created in the test as a third party would."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_plug_in_is_one_architecture_more(plug_in: Install) -> None:
         load_scorer("", "words-in-common", prompts=Prompts("a "))
 
 
-def test_what_comes_with_hedgerow_is_never_replaced(plug_in: Install) -> None:
+def test_built_in_scorers_are_never_replaced(plug_in: Install) -> None:
     plug_in(WORDS_IN_COMMON, random="WordsInCommon")
     assert known_architectures() == tuple(SCORERS)
     assert load_scorer("", "random").score(PAIRS, asks="similarity").max() < 1
@@ -112,7 +112,7 @@ def test_a_plug_in_gets_a_models_files_or_a_name(
     assert rows["lengths"].model_hash == fingerprint(tiny_encoder)
     assert rows["lengths"].title == f"{tiny_encoder.name} (lengths)"
     assert (rows["named"].title, rows["named"].model_hash) == ("0.5 (named)", "")
-    assert rows["named"].score == rows["lengths"].score, "any scale will do"
+    assert rows["named"].score == rows["lengths"].score, "any scale is fine"
     folders = len(list(tiny_encoder.iterdir()))
     direct = load_scorer(str(tiny_encoder), "lengths", prompts=Prompts("xxxxx", None))
     assert direct.score(PAIRS, asks="relevance")[1] == folders * len("xxxxxonethree")
@@ -120,7 +120,7 @@ def test_a_plug_in_gets_a_models_files_or_a_name(
         chosen_model({"architecture": "named"})
 
 
-def test_a_baseline_of_a_plug_in_is_measured_beside_the_others(
+def test_a_baseline_of_a_plug_in_is_measured_next_to_the_others(
     engine: Engine, settings: Settings, plug_in: Install
 ) -> None:
     plug_in(WORDS_IN_COMMON, words_in_common="WordsInCommon")
@@ -131,7 +131,7 @@ def test_a_baseline_of_a_plug_in_is_measured_beside_the_others(
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         ("1 / 0", "failed (ZeroDivisionError: division by zero); repair or uninstall its package"),
         ("[1.0]", "Expected scores of the shape (2,) from the plug-in 'faulty', found (1,)"),
@@ -141,12 +141,12 @@ def test_a_baseline_of_a_plug_in_is_measured_beside_the_others(
     ],
 )
 def test_a_plug_in_that_fails_is_named_in_one_sentence(
-    plug_in: Install, result: str, said: str
+    plug_in: Install, result: str, message: str
 ) -> None:
     plug_in(FAULTY.replace("RESULT", result), faulty="Faulty")
     with pytest.raises(HedgerowError) as refusal:
         load_scorer("", "faulty").score(PAIRS, asks="similarity")
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 def test_one_that_fails_leaves_the_other_models_alone(
@@ -160,7 +160,7 @@ def test_one_that_fails_leaves_the_other_models_alone(
         assert [row.architecture for row in newest(session)] == ["random"]
 
 
-def test_a_broken_plug_in_is_told_and_the_others_stay(plug_in: Install) -> None:
+def test_a_broken_plug_in_is_reported_and_the_others_stay(plug_in: Install) -> None:
     plug_in("import no_such_module", broken="Scorer")
     plug_in(WORDS_IN_COMMON, good="WordsInCommon", **{"x" * 41: "WordsInCommon"})
     found = installed_plug_ins()

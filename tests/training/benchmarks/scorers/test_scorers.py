@@ -1,4 +1,4 @@
-"""Every architecture behind the one interface, each with a tiny model of random weights."""
+"""Every architecture behind the same interface, each with a tiny model of random weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAIRS = [
 
 
 class Counted:
-    """Counts the texts that a model is given to encode."""
+    """Counts the texts that a model has to encode."""
 
     def __init__(self, model: Any, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         self.texts: list[str] = []
@@ -164,7 +164,7 @@ def test_repeated_questions_get_the_same_scores(scorer: Scorer) -> None:
     assert first.tolist() == third.tolist() and first.shape == (2,) and second.shape == (1,)
 
 
-def test_what_a_models_files_say_it_is(
+def test_the_architecture_comes_from_a_models_files(
     tiny_encoder: Path, tiny_cross: Path, tiny_colbert: Path, tiny_splade: Path
 ) -> None:
     found = [architecture_of(p) for p in (tiny_encoder, tiny_cross, tiny_colbert, tiny_splade)]
@@ -190,7 +190,7 @@ def test_weights_in_a_pickle_are_refused_whatever_the_architecture(
         load_scorer(str(tmp_path), "magic")
 
 
-def test_scores_that_are_no_numbers_are_refused(tiny_cross: Path) -> None:
+def test_scores_that_are_not_numbers_are_refused(tiny_cross: Path) -> None:
     scorer = Cross(load_model(str(tiny_cross), "CrossEncoder"))
     scorer.model.predict = lambda pairs, **_: np.full(len(pairs), np.nan)
     with pytest.raises(HedgerowError, match="not finite numbers"):

@@ -1,4 +1,4 @@
-"""A model's own similarity and prompts that somebody gives: in its scores, and in its results."""
+"""A model's own similarity and user-defined prompts: their effect on its scores and results."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_results_of_another_similarity_are_a_line_of_their_own(
     with writing(engine) as session:
         row = next(row for row in newest(session) if row.benchmark == "nevir")
         before = {"model": row.model, "model_hash": row.model_hash, "data_hash": row.data_hash}
-        add(session, **before, score=88.0)  # as it was stored when all were ranked by the cosine
+        add(session, **before, score=88.0)  # as stored when all models were ranked by the cosine
         rows = newest_scores(session, settings.data_folder).rows
         assert len(rows) == 3
         made = lines(rows, trained_from={})
@@ -174,7 +174,7 @@ def test_a_model_with_other_prompts_is_a_line_of_its_own(
     assert len({row.file for row in rows}) == 4
 
 
-def test_prompts_are_refused_where_nothing_takes_them(
+def test_prompts_are_refused_if_nothing_takes_them(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     data = (nevir(settings),)
@@ -186,11 +186,11 @@ def test_prompts_are_refused_where_nothing_takes_them(
         requested(engine, settings, asked, tasks=("STSBenchmark",))
 
 
-def test_what_is_told_of_a_long_prompt_still_tells_two_apart(tmp_path: Path) -> None:
+def test_the_label_of_a_long_prompt_still_distinguishes_two(tmp_path: Path) -> None:
     one, other = (Prompts("word " * 30 + end) for end in ("a", "b"))
-    told = [
+    descriptions = [
         scoring_description(scoring_of(None, "bi-encoder", given), given)[0]
         for given in (one, other)
     ]
-    assert told[0] != told[1] and all(len(text) < 90 for text in told)
+    assert descriptions[0] != descriptions[1] and all(len(text) < 90 for text in descriptions)
     assert len(scoring_of(tmp_path, "bi-encoder", one)) <= 40

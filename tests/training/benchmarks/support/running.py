@@ -1,4 +1,4 @@
-"""Small files of benchmarks in a project, and runs over them."""
+"""Small benchmark files in a project, and runs over them."""
 
 from __future__ import annotations
 

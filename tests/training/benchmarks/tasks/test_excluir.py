@@ -1,4 +1,4 @@
-"""ExcluIR: right rank, and both ways in which its fields are called."""
+"""ExcluIR: right rank, and both naming schemes of its fields."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ def folder(at: Path, queries: list[Any], corpus: list[Any] = CORPUS) -> Path:
     return at
 
 
-def test_the_wanted_document_must_stand_above_the_excluded_one(tmp_path: Path) -> None:
+def test_the_requested_document_must_rank_above_the_excluded_one(tmp_path: Path) -> None:
     read = ExcluIR.read(folder(tmp_path, EXCLUIR))
     assert [(item.wanted, item.excluded) for item in read.items] == [
         (CORPUS[1], CORPUS[0]),
@@ -42,7 +42,7 @@ def test_a_place_that_is_not_in_the_corpus(tmp_path: Path, index: object) -> Non
         ExcluIR.read(bad)
 
 
-def test_a_corpus_that_is_none(tmp_path: Path) -> None:
+def test_an_unknown_corpus(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match=r"corpus.json.*found a number|found 3 at entry 2"):
         ExcluIR.read(folder(tmp_path, EXCLUIR, ["a", 3]))
     with pytest.raises(HedgerowError, match="download it from"):

@@ -1,4 +1,4 @@
-"""Suites of MTEB's tasks, and its results read and written as it does; without a network."""
+"""Suites of MTEB tasks, with its results in MTEB's format, without a network."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_names_that_are_none() -> None:
 
 @pytest.fixture
 def mock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A task of two sentence pairs that mteb brings for tests, in place of any other."""
+    """A task of two sentence pairs that mteb provides for tests, which replaces every other
+    task."""
     from mteb.mocks.mock_tasks.sts import MockSTSTask
 
     task = MockSTSTask()
@@ -81,14 +82,14 @@ def test_results_are_kept_as_mteb_keeps_them(
 ) -> None:
     import mteb
 
-    told: list[tuple[int, int, str]] = []
+    reports: list[tuple[int, int, str]] = []
     how: dict[str, Any] = {"name": "mine/tiny", "revision": "f" * 40, "folder": tmp_path}
     model = load_encoder(str(tiny_encoder))
     scores = general.run_tasks(
-        model, [mock], **how, on_progress=lambda *progress: told.append(progress)
+        model, [mock], **how, on_progress=lambda *progress: reports.append(progress)
     )
     name = mock.metadata.name
-    assert [(s.task, s.kind) for s in scores] == [(name, "STS")] and told == [(0, 1, name)]
+    assert [(s.task, s.kind) for s in scores] == [(name, "STS")] and reports == [(0, 1, name)]
     path = tmp_path / "results" / "mine__tiny" / ("f" * 40) / f"{name}.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert stored["mteb_version"] == mteb.__version__
@@ -103,7 +104,7 @@ def test_results_are_kept_as_mteb_keeps_them(
 
 
 @pytest.mark.parametrize(
-    ("problem", "told"),
+    ("problem", "message"),
     [
         (
             ConnectionError("no route"),
@@ -118,14 +119,14 @@ def test_a_task_whose_data_cannot_be_had(
     mock: Any,
     monkeypatch: pytest.MonkeyPatch,
     problem: Exception,
-    told: str,
+    message: str,
 ) -> None:
     def fails(*args: Any, **more: Any) -> None:
         raise problem
 
     monkeypatch.setattr(mock, "load_data", fails)
     model = load_encoder(str(tiny_encoder))
-    with pytest.raises(HedgerowError, match=told):
+    with pytest.raises(HedgerowError, match=message):
         general.run_tasks(model, [mock], name="a", revision="b", folder=tmp_path)
     assert not list(tmp_path.rglob("*.json"))
 

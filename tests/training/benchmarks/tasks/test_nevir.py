@@ -1,4 +1,4 @@
-"""NevIR: pairwise accuracy, the four outcomes, and what is read from a file."""
+"""NevIR: pairwise accuracy, the four outcomes, and reading a file."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_a_pair_is_right_only_if_both_queries_rank_their_own_document_first() ->
     assert outcome((1, 2), (2, 1)) == "reversed"
 
 
-def test_a_model_that_always_prefers_a_document_is_told_which() -> None:
+def test_a_model_that_always_prefers_a_document_is_reported_with_it() -> None:
     assert outcome((2, 1), (2, 1)) == "prefers negated"
     assert outcome((1, 2), (1, 2)) == "prefers non-negated"
     alike = pair("3", ("a", "b"), ("It is open.", "It was shut."))
@@ -63,7 +63,7 @@ def test_the_similarity_of_the_documents_is_figured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"q1": "a", "q2": "b", "doc1": "c"}', "Expected 'doc2' on line 1 of 'f.jsonl', found "),
         (
@@ -79,15 +79,15 @@ def test_the_similarity_of_the_documents_is_figured() -> None:
         ('{"q1": "\\ud800"}', "found half a character"),
     ],
 )
-def test_a_wrong_file_is_named_as_such(tmp_path: Path, content: str, said: str) -> None:
+def test_a_wrong_file_is_named_as_such(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(HedgerowError) as error:
         NevIR.read(path)
-    assert said in str(error.value) and str(error.value).count(". ") == 0
+    assert message in str(error.value) and str(error.value).count(". ") == 0
 
 
-def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
+def test_a_missing_file_and_one_that_is_not_text(tmp_path: Path) -> None:
     with pytest.raises(HedgerowError, match="Could not read"):
         NevIR.read(tmp_path / "none.jsonl")
     (tmp_path / "f.jsonl").write_bytes(b"\xff\xfe\x00")
@@ -132,7 +132,7 @@ scores = st.lists(st.tuples(number, number, number, number), min_size=1, max_siz
 def test_neither_the_order_of_pairs_nor_swapping_one_changes_anything(
     given_scores: list[tuple[float, float, float, float]], chance: object, swaps: list[bool]
 ) -> None:
-    """Swapping: the second query and document of a pair become its first ones."""
+    """Swapping: the second query and document of a pair become the first ones."""
     texts = [("It was never open.", "It was open."), ("It is.", "It is not, and no one is.")]
     numbered = [
         (pair(str(n), (f"q{n}", f"r{n}"), texts[n % 2]), four)

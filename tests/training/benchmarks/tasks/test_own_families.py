@@ -1,4 +1,4 @@
-"""Hedgerow's own benchmark, over the test split of a release."""
+"""Hedgerow's own benchmark on the test split of a release."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_positive_must_be_nearer_than_every_negative() -> None:
     assert result.rows[0].texts["verbal 2"] == "It isn't cold."
 
 
-def test_what_leaves_the_claim_open_has_a_breakdown_and_no_part_in_the_score() -> None:
+def test_open_claims_have_a_breakdown_and_do_not_affect_the_score() -> None:
     open_ = (FamilyText("unsupported", "Nobody knows if it is cold."),)
     scores = [
         [0.9, 0.8, 0.5, 0.1, 0.2, 0.3],  # in order

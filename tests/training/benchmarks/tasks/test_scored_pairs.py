@@ -1,4 +1,4 @@
-"""CANNOT and M3-Counterfactual: Spearman's correlation, proven against SciPy."""
+"""CANNOT and M3-Counterfactual: Spearman's correlation, compared with SciPy."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_m3_takes_its_three_scores_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "rows", "said"),
+    ("header", "rows", "message"),
     [
         ("premise\thypothesis\tscore", LABELLED, "Expected 'label' on line 2 of 'c.tsv', found"),
         ("premise\thypothesis\tlabel", [("a", "b", "yes")], "a number in 'label' on line 2"),
@@ -61,9 +61,9 @@ def test_m3_takes_its_three_scores_alone(tmp_path: Path) -> None:
         ("premise\thypothesis\tlabel", [("a", "b")], "found 2 on line 2"),
     ],
 )
-def test_a_wrong_table(tmp_path: Path, header: str, rows: list[object], said: str) -> None:
+def test_a_wrong_table(tmp_path: Path, header: str, rows: list[object], message: str) -> None:
     path = write_table(tmp_path / "c.tsv", header, rows)  # type: ignore[arg-type]
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         Cannot.read(path)
 
 

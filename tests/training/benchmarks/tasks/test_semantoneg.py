@@ -1,4 +1,4 @@
-"""SemAntoNeg and suites in its manner."""
+"""SemAntoNeg and similar suites."""
 
 import json
 from pathlib import Path
@@ -40,13 +40,13 @@ def test_the_pick_of_each_entry_is_counted_by_label(tmp_path: Path) -> None:
     assert len({row.group for row in result.rows}) == len(SENTENCES)
 
 
-def test_antonyms_are_left_open_where_more_than_a_word_changes() -> None:
+def test_antonyms_are_left_open_if_more_than_a_word_changes() -> None:
     other = Entry("0", "It is not a big deal.", ("It is not unimportant.", "It is.", "It is not."))
     assert antonyms(other) == ""
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"sentences": ["a", "b"]},
@@ -58,9 +58,9 @@ def test_antonyms_are_left_open_where_more_than_a_word_changes() -> None:
         ({"input": None}, "a text in 'input' on line 1 of 's.json', found null"),
     ],
 )
-def test_a_wrong_entry_is_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
+def test_a_wrong_entry_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
     path = write_lines(tmp_path / "s.json", [semantoneg_rows()[0] | change])
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         SemAntoNeg.read(path)
 
 

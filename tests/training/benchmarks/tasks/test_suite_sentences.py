@@ -1,4 +1,4 @@
-"""The four forms of one's own sentences."""
+"""The four forms of the user's own sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.evaluation.semantoneg_questions import Forms
 @pytest.mark.parametrize(
     ("sentence", "negation", "antonym", "both"),
     [
-        # The examples of the paper's Table 2, but for WordNet's first antonym of 'sure'.
+        # The examples of the paper's Table 2, except for WordNet's first antonym of 'sure'.
         ("No, that's not true.", "No, that's true.", "No, that's not false.", "No, that's false."),
         ("I'm not guilty.", "I'm guilty.", "I'm not innocent.", "I'm innocent."),
         (
@@ -25,7 +25,7 @@ from training.evaluation.semantoneg_questions import Forms
             "I know you're not awake.",
             "I know you're awake.",
         ),
-        # An article goes with its adjective, a contraction with its verb.
+        # An article depends on the adjective, a contraction on its verb.
         (
             "It isn't an easy task.",
             "It is an easy task.",
@@ -47,7 +47,7 @@ from training.evaluation.semantoneg_questions import Forms
         ("Aren’t you cold?", "Are you cold?", "Aren’t you hot?", "Are you hot?"),
         ("He won't be late.", "He will be late.", "He won't be early.", "He will be early."),
         ("I cannot be rich.", "I can be rich.", "I cannot be poor.", "I can be poor."),
-        # 'do' goes with the negator that it carries, but not out of a question.
+        # 'do' is removed with the negator that it carries, but not from a question.
         (
             "He does not seem happy.",
             "He seems happy.",
@@ -89,14 +89,14 @@ def test_the_four_forms(sentence: str, negation: str, antonym: str, both: str) -
         ("Ain't it cold?", Reason.UNCLEAR, ""),
     ],
 )
-def test_what_cannot_be_turned_is_told(sentence: str, reason: Reason, word: str) -> None:
+def test_sentences_without_forms_are_reported(sentence: str, reason: Reason, word: str) -> None:
     built = build([sentence])
     assert built.forms == [] and built.unturned == [(sentence, reason, word)]
     assert built.reasons == {str(reason): 1}
     assert str(reason) in built.unturned[0].description and word in built.unturned[0].description
 
 
-def test_of_a_pair_the_sentence_that_alone_is_negated_is_turned() -> None:
+def test_the_only_negated_sentence_of_a_pair_gets_forms() -> None:
     pairs = [
         ("I am innocent, sir.", "I'm not guilty, sir."),
         ("The tea is not hot.", "The tea is cold."),
@@ -136,7 +136,7 @@ def test_a_file_holds_sentences_or_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.txt", "", "found nothing in 'a.txt'"),
         ("a.txt", "Tea is nice.\nThe sea is blue.", "none in 2 sentences; the first, 'Tea is nice"),
@@ -145,7 +145,9 @@ def test_a_file_holds_sentences_or_pairs(tmp_path: Path) -> None:
         ("a.txt", "Tea\0 is not hot.", "control character U+0000"),
     ],
 )
-def test_a_file_without_such_sentences(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_a_file_without_such_sentences(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(HedgerowError, match=said.replace("+", r"\+")):
+    with pytest.raises(HedgerowError, match=message.replace("+", r"\+")):
         built_of(tmp_path / name)

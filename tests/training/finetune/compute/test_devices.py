@@ -1,4 +1,4 @@
-"""What a training computes on: bfloat16, and the lock by which trainings take turns."""
+"""Devices for training: bfloat16, and the lock that makes runs take turns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_only_one_at_a_time_holds_the_device(
     other.join()
 
 
-def test_who_waits_can_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_process_can_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "WAIT_SECONDS", 0.01)
     lock = str(tmp_path / "lock")
 
@@ -73,7 +73,7 @@ def test_without_a_name_the_lock_is_everybodys_who_sees_the_same_gpus(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lock", ["/proc/hedgerow.lock", "/proc/nowhere/lock", "/dev/null/x"])
-def test_a_lock_that_cannot_be_written_is_told_in_a_sentence(lock: str) -> None:
+def test_a_lock_that_cannot_be_written_gives_one_sentence(lock: str) -> None:
     with (
         pytest.raises(HedgerowError, match="cannot be written .*HEDGEROW_TRAINING_LOCK") as caught,
         device_to_oneself(lambda: None, lock=lock),
@@ -82,7 +82,7 @@ def test_a_lock_that_cannot_be_written_is_told_in_a_sentence(lock: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_no_folder_for_temporary_files_is_told_in_a_sentence(
+def test_no_folder_for_temporary_files_gives_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def none() -> str:
@@ -96,7 +96,7 @@ def test_no_folder_for_temporary_files_is_told_in_a_sentence(
         pass
 
 
-def test_a_processor_uses_bfloat16_where_it_has_instructions_for_it(
+def test_a_processor_uses_bfloat16_if_it_has_instructions_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import torch

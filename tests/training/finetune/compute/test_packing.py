@@ -1,4 +1,4 @@
-"""Texts end to end: what the model makes of each by itself, and the same gradients."""
+"""Packed texts: the same embeddings as for separate texts, and the same gradients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_each_row_has_its_part_of_all_texts(lengths: list[int], count: int) -> N
     sums = [sum(lengths[place] for place in row) for row in rows]
     assert len(rows) >= min(count, len(lengths))
     assert max(sums) <= packing.TOKENS + max(lengths)
-    assert max(sums) - min(sums) <= max(lengths), "and about as much to do as the others"
+    assert max(sums) - min(sums) <= max(lengths), "and about as much work as the others"
 
 
 @given(st.lists(st.integers(1, 600), min_size=1, max_size=100))
@@ -74,15 +74,15 @@ def test_embeddings_and_gradients_are_those_of_chunks(model: SentenceTransformer
         torch.testing.assert_close(found[True][name], value, rtol=1e-3, atol=1e-4)
 
 
-def test_rows_are_cut_where_they_would_be_too_long(
+def test_rows_are_cut_if_they_would_be_too_long(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert can_pack(model)
-    expected, looks = embed(model, TEXTS), []
+    expected, checks = embed(model, TEXTS), []
     monkeypatch.setattr(packing, "TOKENS", 100)
-    found = embed(model, TEXTS, packed=True, check=lambda: looks.append(1))
+    found = embed(model, TEXTS, packed=True, check=lambda: checks.append(1))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-    assert len(looks) > 3
+    assert len(checks) > 3
 
 
 @pytest.mark.parametrize("count", [1, 7, 60])
@@ -99,7 +99,7 @@ def test_texts_are_cut_at_the_longest_input(model: SentenceTransformer) -> None:
     model.max_seq_length = 8
     expected = embed(model, TEXTS)
     torch.testing.assert_close(embed(model, TEXTS, packed=True), expected, atol=1e-5, rtol=0)
-    assert torch.equal(expected[6], expected[13]), "what differs was cut off"
+    assert torch.equal(expected[6], expected[13]), "the differing part was cut off"
 
 
 def test_the_model_computes_all_else_as_before(model: SentenceTransformer) -> None:
@@ -114,7 +114,7 @@ def test_the_model_computes_all_else_as_before(model: SentenceTransformer) -> No
     assert torch.equal(before, after)
 
 
-def test_attention_has_dropout_only_where_it_is_asked_for(model: SentenceTransformer) -> None:
+def test_attention_has_dropout_only_if_it_is_asked_for(model: SentenceTransformer) -> None:
     assert can_pack(model)
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):

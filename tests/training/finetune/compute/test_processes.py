@@ -1,4 +1,4 @@
-"""Trainings as processes: killed at any time, in turn on one machine, several on one training."""
+"""Training processes: killed at any time, taking turns on one machine, several for one run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def forker() -> Iterator[Forker]:
 
 @pytest.fixture
 def project(project: Engine) -> Engine:
-    """The project with families to look at meanwhile."""
+    """The project with families, for queries during training."""
     with writing(project) as session:
         for number in range(20, 24):
             add_plain_family(session, number, split=Split.VALIDATION)
@@ -70,7 +70,7 @@ def calm_encoder(tiny_encoder: Path, home: Path) -> Path:
 
 @pytest.fixture
 def long_recipe(tiny_encoder: Path) -> Recipe:
-    """Of a training that lasts some seconds."""
+    """A recipe for a run of some seconds."""
     return Recipe(
         base_encoder=str(tiny_encoder),
         batch_size=4,
@@ -91,17 +91,17 @@ def found(engine: Engine, run_id: int) -> Run:
 def wait_until(true: Callable[[], bool], home: Path) -> None:
     until = time.monotonic() + SECONDS
     while not true():
-        assert time.monotonic() < until, said(home)
+        assert time.monotonic() < until, printed(home)
         time.sleep(0.02)
 
 
-def said(home: Path) -> str:
+def printed(home: Path) -> str:
     out = home / "out.txt"
     return out.read_text() if out.exists() else ""
 
 
 def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
-    """Every point of the run's curves; of its pace only where it has points."""
+    """Every point of the run's curves, but for the pace only the steps of its points."""
     query = select(col(RunMetric.name), col(RunMetric.step), col(RunMetric.value)).where(
         col(RunMetric.run_id) == run_id
     )
@@ -117,8 +117,8 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     calm = ask(project, long_recipe)
     wait_for(forker.start(project.url, home, calm, QUICK), home)
     expected = found(project, calm)
-    assert expected.state == RunState.DONE, said(home)
-    broken = ask(project, long_recipe)  # the same, which is refused as long as it is under way
+    assert expected.state == RunState.DONE, printed(home)
+    broken = ask(project, long_recipe)  # the same run, which is refused while it is in progress
     folder = settings.data_folder / found(project, broken).folder
     sampled, reached = random.Random(3), 0
     for _ in range(3):
@@ -130,11 +130,11 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
         kill(process)
         assert found(project, broken).state == RunState.INTERRUPTED
         reached = checkpoints.step_reached(folder)
-        if (folder / "model").exists():  # then whole
+        if (folder / "model").exists():  # complete at the end
             load_encoder(str(folder / "model"), device="cpu")
     wait_for(forker.start(project.url, home, broken, QUICK), home)
     run = found(project, broken)
-    assert run.state == RunState.DONE, said(home)
+    assert run.state == RunState.DONE, printed(home)
     data = settings.data_folder
     assert weights(data / run.result["model"]) == weights(data / expected.result["model"])
     assert curves(project, broken) == curves(project, calm)
@@ -164,7 +164,7 @@ def test_trainings_of_one_machine_take_turns(
     assert found(project, runs[1]).state == RunState.RUNNING and is_alive(second)
     kill(first)
     wait_for(second, home)
-    assert found(project, runs[1]).state == RunState.DONE, said(home)
+    assert found(project, runs[1]).state == RunState.DONE, printed(home)
 
 
 @pytest.mark.slow
@@ -218,11 +218,11 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     wait_until(lambda: checkpoints.step_reached(folder) > 0, home)
     kill(leader)
     wait_for(helper, home)
-    assert "Another process of this training run has ended" in said(home)
+    assert "Another process of this training run has ended" in printed(home)
     for process in start_together(forker, project, home, shared):
         wait_for(process, home)
     run = found(project, shared)
-    assert run.state == RunState.DONE, said(home)
+    assert run.state == RunState.DONE, printed(home)
     assert run.result["kept_step"] == alone.result["kept_step"]
     assert_nearly_equal(
         settings.data_folder / alone.result["model"], settings.data_folder / run.result["model"]
@@ -232,7 +232,7 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["cancelled", "helper killed", "leader fails"])
-def test_what_ends_one_process_ends_all(
+def test_the_end_of_one_process_ends_all(
     project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
 ) -> None:
     run_id = ask(project, long_recipe.with_overrides(["max_steps=none"]))

@@ -1,4 +1,4 @@
-"""Several threads that share a step's texts: the gradients of one, always the same."""
+"""Several threads that share a step's texts give the gradients of one, reproducibly."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def two_cores() -> Iterator[None]:
 def gradients(
     model: SentenceTransformer, together: Threads | None, *, bf16: bool = False
 ) -> dict[str, torch.Tensor]:
-    """Of a loss in which every text meets every other."""
+    """The gradients of a loss in which every text is compared with every other."""
     with computing(model, bf16=bf16):
         found = embed(model, TEXTS, threads=together)
     (found @ found.T).pow(3).sum().backward()
@@ -85,7 +85,7 @@ def test_bfloat16_is_the_callers_and_stays_within(
     plain, half = gradients(model, three), gradients(model, three, bf16=True)
     name = next(iter(plain))
     assert not torch.equal(plain[name], half[name])
-    for _ in range(5):  # whichever thread takes which part of the way back
+    for _ in range(5):  # whichever thread takes which part of the backward pass
         assert torch.equal(gradients(model, three)[name], plain[name])
         gradients(model, three, bf16=True)
 
@@ -110,7 +110,7 @@ def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
     three.close()
 
 
-def test_who_stops_meanwhile_stops_all_threads(
+def test_stopping_stops_all_threads(
     model: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicas, "CHECK_SECONDS", 0.0)
@@ -118,7 +118,7 @@ def test_who_stops_meanwhile_stops_all_threads(
     forward, asked = type(model).forward, Event()
 
     def patient(self: SentenceTransformer, features: dict[str, torch.Tensor]) -> object:
-        assert asked.wait(60)  # else all may be done before anybody asks
+        assert asked.wait(60)  # otherwise all may be done before the check
         return forward(self, features)
 
     def stop() -> None:
@@ -132,7 +132,7 @@ def test_who_stops_meanwhile_stops_all_threads(
     assert gradients(model, three), "they can be used again"
 
 
-def test_what_fails_in_a_thread_is_told(
+def test_failures_in_a_thread_are_reported(
     model: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: object, features: object) -> None:
@@ -149,7 +149,9 @@ def test_there_are_as_many_as_have_something_to_do(
     several = threads_for(model, Recipe())
     assert several is not None and several.count == 2
     several.close()
-    assert threads_for(model, Recipe(dropout=0.1)) is None, "it would be drawn in any order"
+    assert threads_for(model, Recipe(dropout=0.1)) is None, (
+        "threads would use the generator in any order"
+    )
     assert threads_for(model, Recipe(dropout=None)) is None
     torch.set_num_threads(1)
     assert threads_for(model, Recipe()) is None

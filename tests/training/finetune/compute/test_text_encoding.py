@@ -1,4 +1,4 @@
-"""Encoding a step's texts: in chunks of about one length, to what the model itself gives."""
+"""Encoding a step's texts in chunks of about one length, with the model's own results."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from training.finetune.compute.text_encoding import (
 
 
 def padding(lengths: list[int], chunks: list[slice]) -> float:
-    """Its share of the tokens that are computed."""
+    """The share of padding in the computed tokens."""
     computed = sum(max(lengths[chunk]) * len(lengths[chunk]) for chunk in chunks)
     return 1 - sum(lengths) / computed
 
@@ -42,8 +42,8 @@ def test_chunks_cover_all_texts_in_order_with_little_padding(lengths: list[int])
 def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(
     tiny_encoder: Path, passages: float
 ) -> None:
-    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer; of some of them, each
-    text with two more sentences."""
+    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer. In some of them, each
+    text has two more sentences."""
     model = load_encoder(str(tiny_encoder), device="cpu")
     model.max_seq_length = 128
     families = starter_families()
@@ -60,7 +60,7 @@ def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(
         lengths = sorted(token_counts(model, texts).tolist())
         chunks = chunks_of_one_length(lengths)
         assert padding(lengths, chunks) < 0.1
-        assert len(lengths) / len(chunks) > 2 * FEWEST  # and yet not in crumbs
+        assert len(lengths) / len(chunks) > 2 * FEWEST  # but not in tiny chunks
 
 
 def test_embeddings_are_the_models_own_in_the_order_of_the_texts(tiny_encoder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who waits for a device gets it in the order of their moments, and the dead hold nobody up."""
+"""Waiting processes get a device in the order of their start, and dead ones block nobody."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_one_that_was_asked_for_first_is_next(
     assert [path.name for path in tmp_path.glob("lock*")] == ["lock"]
 
 
-def test_who_has_died_waiting_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_dead_waiting_process_blocks_nobody(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     left = tmp_path / f"lock.turn-{NOON.timestamp():020.6f}-0badcafe"
     left.touch()
@@ -48,7 +48,7 @@ def test_who_has_died_waiting_holds_nobody_up(tmp_path: Path) -> None:
         assert not left.exists()
 
 
-def test_who_stops_waiting_leaves_the_line(tmp_path: Path) -> None:
+def test_a_process_that_stops_waiting_leaves_the_queue(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with in_line(lock, NOON + timedelta(seconds=1)) as is_next:
         with in_line(lock, NOON) as earlier:
@@ -56,7 +56,7 @@ def test_who_stops_waiting_leaves_the_line(tmp_path: Path) -> None:
         assert is_next(0)
 
 
-def test_where_nothing_can_be_written_everybody_is_next() -> None:
+def test_without_writable_files_every_process_is_next() -> None:
     nowhere = Path("/proc/nowhere/lock")
     with in_line(nowhere, NOON) as one, in_line(nowhere, NOON) as other:
         assert one(0) and other(0)

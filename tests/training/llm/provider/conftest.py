@@ -16,7 +16,7 @@ from tests.training.llm.provider.support.jobs import KEY, Served
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long for a provider that is a thread of this process."""
+    """Short waits, because the provider is a thread of this process."""
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
@@ -29,7 +29,7 @@ def served(serve_chat: Serve) -> Served:
 
 @pytest.fixture
 def released(engine: Engine) -> Engine:
-    """A release with 24 question pairs to train on, and four to measure on."""
+    """A release with 24 question pairs for training, and four for evaluation."""
     with writing(engine) as session:
         for number in range(6):
             add_plain_family(session, number, split=Split.TRAIN)

@@ -33,7 +33,7 @@ from training.runs.removal import delete_run
 def stopped(
     engine: Engine, settings: Settings, server: ChatServer, stop: Callable[[Any, int], Any]
 ) -> int:
-    """Start a run, stop it while its job is at work; gives its number."""
+    """Start a run, and stop it while its job is in progress. Returns its number."""
     server.finetuning.stuck = True
     run_id = requested(engine, settings)
 
@@ -65,7 +65,7 @@ def test_cancelling_a_run_cancels_its_job(released: Engine, home: Path, served: 
     assert len(server.finetuning.jobs) == 1
 
 
-def test_a_paused_run_lets_its_job_go_on_and_finds_it_again(
+def test_a_paused_run_lets_its_job_continue_and_finds_it_again(
     released: Engine, home: Path, served: Served
 ) -> None:
     address, server = served
@@ -90,7 +90,7 @@ def test_cancelling_a_paused_run_cancels_its_job_too(
     delete_run(released, settings, run_id)
 
 
-def test_a_job_that_cannot_be_cancelled_is_told(
+def test_a_job_that_cannot_be_cancelled_is_reported(
     released: Engine, home: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, server = served

@@ -89,7 +89,7 @@ def test_a_provider_that_stumbles_is_waited_for(
     assert carried_out(released, settings, requested(released, settings))["fine_tuned_model"]
 
 
-def test_a_provider_that_stays_away_pauses_the_run_and_nothing_is_lost(
+def test_a_provider_that_does_not_answer_pauses_the_run_and_nothing_is_lost(
     released: Engine, home: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, server = served
@@ -128,24 +128,24 @@ def test_a_job_that_fails_says_what_the_provider_says(
 
 
 @pytest.mark.parametrize(
-    ("how", "without", "said"),
+    ("how", "without", "message"),
     [
         ({"model": "missing"}, (), "has no model 'missing'"),
         ({}, ("jobs",), "does not offer finetuning"),
     ],
 )
-def test_what_the_provider_does_not_have_is_one_sentence(
+def test_a_missing_feature_of_the_provider_gives_one_sentence(
     released: Engine,
     home: Path,
     served: Served,
     how: dict[str, Any],
     without: tuple[str, ...],
-    said: str,
+    message: str,
 ) -> None:
     address, server = served
     server.finetuning.without = without
     settings = settings_of(home, address)
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         carried_out(released, settings, requested(released, settings, **how))
 
 

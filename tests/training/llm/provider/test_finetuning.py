@@ -82,7 +82,7 @@ def test_a_server_with_the_older_parameter_is_asked_with_it(
     assert server.finetuning.made[0]["hyperparameters"] == {"n_epochs": 4}
 
 
-def test_what_a_job_costs_is_that_of_the_price_when_it_was_asked_for(
+def test_a_job_costs_the_price_at_the_time_of_the_request(
     released: Engine, home: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, _ = served

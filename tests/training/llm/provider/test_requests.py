@@ -20,7 +20,7 @@ from training.llm.provider.request import (
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"model": " "}, "name the model"),
         ({"base_url": "http://me:secret@server/v1"}, "leave out user name, password"),
@@ -29,10 +29,10 @@ from training.llm.provider.request import (
         ({"release": 9}, "release 9"),
     ],
 )
-def test_what_cannot_be_asked_for_is_one_sentence(
-    released: Engine, home: Path, how: dict[str, Any], said: str
+def test_an_impossible_request_gives_one_sentence(
+    released: Engine, home: Path, how: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(HedgerowError, match=said) as refusal:
+    with pytest.raises(HedgerowError, match=message) as refusal:
         requested(released, settings_of(home, ""), **how)
     assert "secret" not in str(refusal.value)
 

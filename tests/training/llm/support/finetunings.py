@@ -1,4 +1,4 @@
-"""Asking for finetunings of a small language model, and carrying them out."""
+"""Requesting and executing finetuning runs of a small language model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ TRAINED, HELD_OUT = 12, 4
 """Anchors of the release, each with four question pairs."""
 
 WHOLE = {"modules_to_save": "embed_tokens,lm_head", "learning_rate": 1e-2}
-"""With which a model of random weights learns: an adapter alone leaves it at chance."""
+"""Fully trained modules, so that a model with random weights learns. An adapter alone stays at
+chance."""
 
 
 def recipe(**values: Any) -> LanguageRecipe:
@@ -50,7 +51,7 @@ def stored(engine: Engine, run: Run) -> Run:
 
 
 def train_pairs(engine: Engine, run: Run) -> list[QuestionPair]:
-    """What a run is shown."""
+    """The progress that a run shows."""
     with reading(engine) as session:
         return questions_of(session, 1, LanguageRecipe(), run.parameters["seed"]).train
 
@@ -63,7 +64,7 @@ def adapter(settings: Settings, run: Run) -> dict[str, Any]:
 
 
 def share_answered_right(folder: Path, pairs: list[QuestionPair], *, base: str = "") -> float:
-    """Of a saved model, or of an adapter of the base, loaded as anybody would."""
+    """The embeddings of a saved model, or of the base with an adapter, loaded as usual."""
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

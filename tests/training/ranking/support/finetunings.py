@@ -1,4 +1,4 @@
-"""Pairs in NevIR's format that are easy to learn, and finetunings on them."""
+"""Pairs in NevIR's format that are easy to learn, and finetuning runs on them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lines(entries: Sequence[dict[str, Any]]) -> bytes:
 
 
 def ask(engine: Engine, settings: Settings, content: bytes = b"", **values: Any) -> Run:
-    """Store a finetuning; on the easy pairs, unless others are given."""
+    """Store a finetuning run, by default on the easy pairs."""
     kept = keep_pairs(settings.data_folder, "pairs.jsonl", content or lines(ENTRIES))
     request = RankingRequest(**({"data": kept.file, "data_name": kept.name} | values))
     with writing(engine) as session:

@@ -1,10 +1,9 @@
-"""A prompt and its possible answers as a model's tokenizer has them, whatever it does with spaces.
+"""A prompt and its possible answers in tokens, however the tokenizer treats spaces.
 
-An answer may follow a prompt with or without a space ('Answer: 1', or '1' in a turn of its own);
-both ways count. Its tokens are looked up where they stand, after the end of the prompt, since many
-tokenizers split a text that stands alone in another way. Where the end of a prompt and the
-beginning of an answer are one token, the prompt is cut before it and the token belongs to the
-answers.
+An answer may follow a prompt with or without a space ('Answer: 1', or '1' as a separate turn); both
+ways count. An answer is tokenized together with the end of the prompt, because many tokenizers
+split it differently on its own. If one token contains the end of a prompt and the beginning of an
+answer, the prompt is cut before it and the token belongs to the answers.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from db.errors import HedgerowError, first_line
 
 INSPECTED = 64
-"""Characters at the end of a prompt that decide how an answer after them is split."""
+"""Number of characters at the end of a prompt that affect how the following answer is split."""
 
 Ids = tuple[int, ...]
 
@@ -25,9 +24,9 @@ class Answers(NamedTuple):
     """Possible answers in tokens.
 
     Attributes:
-        spelled: each way of writing one of them.
-        ways: by answer, the numbers of its ways in ``spelled``.
-        cut: tokens that the prompt ends with and that belong to the answers.
+        spelled: every spelling of every answer.
+        ways: for each answer, the indices of its spellings in ``spelled``.
+        cut: the number of tokens at the end of the prompt that belong to the answers.
     """
 
     spelled: tuple[Ids, ...]
@@ -36,7 +35,7 @@ class Answers(NamedTuple):
 
 
 class AskedPrompt(NamedTuple):
-    """A prompt in tokens, cut where its answers begin; ``ids`` is None where it is too long."""
+    """A prompt in tokens, cut where its answers begin; ``ids`` is None if it is too long."""
 
     ids: Ids | None
     answers: Answers

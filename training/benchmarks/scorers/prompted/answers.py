@@ -13,7 +13,7 @@ _NUMBER_AFTER = re.compile(rf"{_AFTER}({_NUMBER})", re.IGNORECASE)
 
 
 class _ChoicePatterns(NamedTuple):
-    """Where an answer names one of so many texts: first, after 'answer', anywhere."""
+    """Patterns for a number in an answer: at the beginning, after 'answer', or anywhere."""
 
     first: re.Pattern[str]
     after: re.Pattern[str]
@@ -33,7 +33,7 @@ def _patterns(choices: int) -> _ChoicePatterns:
 def read_choice(raw: str, *, choices: int = 2) -> float | None:
     """A number from 1 to `choices`: at the beginning, after 'answer', or the only one in an answer.
 
-    None where it names none of them, or several.
+    None if the answer names no number or several.
     """
     text, patterns = _plain(raw), _patterns(choices)
     if begun := patterns.first.match(text):
@@ -45,7 +45,7 @@ def read_choice(raw: str, *, choices: int = 2) -> float | None:
 def read_score(raw: str) -> float | None:
     """A number from -1 to 1: at an answer's beginning, after 'score', or the only one in it.
 
-    None where there is none, or it is outside.
+    None if there is no number, or if it is out of range.
     """
     text = _plain(raw)
     if begun := _FIRST_NUMBER.match(text):

@@ -15,20 +15,20 @@ from training.benchmarks.scorers.prompted.likelihoods import Likelihoods
 from training.benchmarks.scorers.prompted.wording import Wording, installed
 
 GRID = tuple(round(number / 10, 1) for number in range(-10, 11))
-"""The similarities that a model chooses from, as answers with one decimal: '-1.0' to '1.0'."""
+"""The similarities that a model can choose, as answers with one decimal: '-1.0' to '1.0'."""
 
 
 class Causal(Prompted):
-    """Compares how likely a model's answer begins with each of the possible ones.
+    """Compares the likelihoods of the possible answers.
 
-    Nothing is written or read, so that every answer is usable. A candidate's score is the mean over
-    all orders of the logarithm of how likely its number is, where there are only these numbers: a
-    preference for the first place is the same for every candidate and cancels out. A similarity is
-    the mean of `GRID`, each number as often as the model would say it if it said one of them. None
-    of these answers is the beginning of another, so that longer ones lose nothing.
+    The model generates no text, so every answer is usable. A candidate's score is the mean log
+    probability of its number over all orders, normalised over the possible numbers. A preference
+    for the first position is the same for every candidate and cancels out. A similarity is the mean
+    of `GRID`, weighted by the model's probabilities for these numbers. No answer is the beginning
+    of another one, so longer answers are not at a disadvantage.
 
-    A prompt goes through the model's chat template, where its tokenizer has one. One that is longer
-    than the model reads has no answer.
+    A prompt is formatted with the chat template if the tokenizer has one. A prompt that is too long
+    for the model has no answer.
 
     Attributes:
         wording: the prompts.
@@ -60,10 +60,10 @@ class Causal(Prompted):
     def chosen(
         self, prompts: Sequence[str], choices: int, *, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """The logarithm of how likely each number is, where there are only these.
+        """The log probability of each number, normalised over the possible numbers.
 
         Raises:
-            HedgerowError: as `rated`.
+            HedgerowError: as in `rated`.
         """
         names = [str(number) for number in range(1, choices + 1)]
         return _shares(self._logarithms(prompts, names, on_progress))
@@ -71,7 +71,7 @@ class Causal(Prompted):
     def _logarithms(
         self, prompts: Sequence[str], answers: Sequence[str], on_progress: Progress | None
     ) -> np.ndarray:
-        """Of how likely the model's answer begins with each of these, shape (prompts, answers)."""
+        """The log probability of each answer after each prompt, shape (prompts, answers)."""
         asked = self._tokens.asked(prompts, answers)
         spelled = self._likelihoods.of(asked, on_progress=on_progress)
         found = np.full((len(prompts), len(answers)), np.nan)
@@ -82,7 +82,7 @@ class Causal(Prompted):
 
 
 def _shares(logarithms: np.ndarray) -> np.ndarray:
-    """Of each row the logarithms of the shares, which add up to 1."""
+    """The log probabilities of each row, normalised to a sum of 1."""
     with np.errstate(invalid="ignore"):  # rows without an answer are NaN
         shares: np.ndarray = logarithms - np.logaddexp.reduce(logarithms, axis=1, keepdims=True)
     return shares

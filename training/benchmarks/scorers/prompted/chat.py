@@ -28,7 +28,8 @@ from training.benchmarks.scorers.prompted.interface import Prompted
 from training.benchmarks.scorers.prompted.wording import Wording, installed
 
 ATTEMPTS = 5
-"""Of a prompt, where the server stumbles; one that answers with something else is asked twice."""
+"""Attempts per prompt if the server has a temporary problem; `ASKED_TWICE` if it gives unusable
+answers."""
 
 ASKED_TWICE = 2
 
@@ -46,18 +47,18 @@ Found = TypeVar("Found")
 class Chat(Prompted):
     """Asks for the number of a text, or for a similarity, and reads the model's answer.
 
-    Each choice is asked for in several orders, and a candidate's score is the share of the answers
-    that name it. Of two documents, two answers that disagree are a tie, so that a model that always
-    says '1' gains nothing. The paper does not say in which order it asked.
+    The model chooses once for each order of the candidates, and a candidate's score is the share of
+    the answers that name it. If the answers for two documents disagree, the result is a tie, so a
+    model that always says '1' gains nothing. The paper does not state its order.
 
     Attributes:
-        model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
-        at_once: prompts in progress.
-        memory: a file to which every usable answer is added, and out of which those are taken that
-            an earlier attempt has paid for; None for none. It is of one model.
-        account: of what the answers cost; None where nobody counts.
-        asked: prompts that were sent, those out of the memory left out.
-        prompts, unanswered: how many distinct prompts there were, and had no usable answer.
+        model: should have temperature 0, and a high `max_tokens` if it writes its reasoning first.
+        at_once: the maximum number of prompts in progress.
+        memory: a file for all usable answers of one model, so that a later attempt does not pay for
+            them again; or None.
+        account: records the cost of the answers; None to record nothing.
+        asked: the number of prompts sent, without those answered from the memory.
+        prompts, unanswered: the number of distinct prompts, and of those without a usable answer.
     """
 
     model: ChatModel
@@ -86,7 +87,7 @@ class Chat(Prompted):
         """The numbers that the model writes.
 
         Raises:
-            HedgerowError: the server refuses the key, the model, or the prompts.
+            HedgerowError: the server refuses the key, the model or the prompts.
             RunPaused: the budget is spent, the server gives no answer, or the disk is full.
         """
         return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
@@ -94,10 +95,10 @@ class Chat(Prompted):
     def chosen(
         self, prompts: Sequence[str], choices: int, *, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """1 for the place that the model names, 0 for the others.
+        """1 for the position that the model names, 0 for the others.
 
         Raises:
-            HedgerowError, RunPaused: as `rated`.
+            HedgerowError, RunPaused: as in `rated`.
         """
         read = partial(read_choice, choices=choices)
         named = np.array(self._asked(prompts, read, on_progress), dtype=np.float64)[:, None]
@@ -151,7 +152,7 @@ class Chat(Prompted):
         return found
 
     def _remembered(self) -> dict[str, float]:
-        """By prompt, the answers that are in the file; a line cut off by a crash is passed over."""
+        """The answers in the file, by prompt. A line that a crash cut off is skipped."""
         found: dict[str, float] = {}
         for line in self._memory.read() if self._memory else []:
             prompt, value, *end = [*line.split("\t"), ""]
@@ -177,7 +178,7 @@ class Chat(Prompted):
         """Save the answers that did not fit on the disk somewhere else.
 
         Raises:
-            RunPaused: says what is kept where, or lost.
+            RunPaused: always; its message says where the answers are, or that they are lost.
         """
         problem = next((lines.problem for lines in self._files if lines.problem), None)
         if problem is None:

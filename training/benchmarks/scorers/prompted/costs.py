@@ -22,13 +22,13 @@ class Account:
 
     Attributes:
         file: one line per attempt: 1 or 0 for whether it was answered, US dollars, 1 or 0 for
-            whether its tokens were counted here, and what was measured. The last two are missing
-            in older files. A line that begins with `TIME` has seconds in place of dollars.
-        price: of the model that is asked now.
-        tokens_in, tokens_out: of the answers since this account was opened.
-        measures: what the attempts are for from now on: a model in a benchmark.
-        spent: by what was measured, US dollars in all attempts.
-        seconds: by what was measured, what attempts at it took that ended early.
+            whether its tokens were counted here, and the measurement. The last two are missing in
+            older files. A line that begins with `TIME` has seconds instead of dollars.
+        price: the price of the current model.
+        tokens_in, tokens_out: the tokens of the answers since this account was opened.
+        measures: the current measurement: a model in a benchmark.
+        spent: US dollars in all attempts, by measurement.
+        seconds: the time of earlier attempts that did not finish, by measurement.
     """
 
     file: Path
@@ -66,7 +66,7 @@ class Account:
         """Wait until the budget allows an attempt, and count it as begun.
 
         Raises:
-            RunPaused: it allows none, and nothing is in progress that could make room.
+            RunPaused: it allows none, and no request in progress can change that.
         """
         while not self.ledger.allows():
             if not self.ledger.under_way:

@@ -14,8 +14,8 @@ class Lines:
     """The lines of a file. Lines that can't be written are kept in memory.
 
     Attributes:
-        problem: why the last line could not be added; None where it was.
-        waiting: lines that are not in the file.
+        problem: why the last line could not be added; None if it was added.
+        waiting: the lines that are not in the file yet.
     """
 
     file: Path
@@ -23,7 +23,7 @@ class Lines:
     waiting: list[str] = field(default_factory=list)
 
     def read(self) -> list[str]:
-        """All lines, with those that were put aside earlier, which are added to the file.
+        """All lines. Lines that `rescue` saved elsewhere are added to the file first.
 
         Raises:
             OSError: they can't be added, or the file can't be read.
@@ -37,7 +37,7 @@ class Lines:
         return self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
 
     def add(self, line: str) -> None:
-        """Add a line to the file, with all that wait."""
+        """Add a line to the file, with all waiting lines."""
         if line:
             self.waiting.append(f"{line}\n")
         try:
@@ -64,7 +64,7 @@ class Lines:
         """Save lines that still can't be written to another file; returns its path, or None.
 
         Raises:
-            OSError: nowhere is room; the lines are lost.
+            OSError: no disk has space; the lines are lost.
         """
         if self.waiting:
             self.add("")

@@ -48,16 +48,16 @@ class Prompted(Scorer):
             prompts: all different.
 
         Returns:
-            a row of NaN where there is no answer.
+            Rows of NaN for prompts without an answer.
         """
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
-        """The similarity of each pair as the model states it, in [-1, 1]; NaN where it does not.
+        """The similarity of each pair as stated by the model, in [-1, 1]; NaN if it states none.
 
         Raises:
-            HedgerowError, RunPaused: as `rated`.
+            HedgerowError, RunPaused: as in `rated`.
         """
         prompts = pair_prompts(pairs, self.wording)
         different, rows = distinct(prompts)
@@ -68,13 +68,13 @@ class Prompted(Scorer):
     def answer(
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """Of two documents what each got in both orders; else as in `score`."""
+        """For two documents, the mean score of each over both orders; otherwise as in `score`."""
         return self._answered(questions, asks=asks, paraphrases=False, on_progress=on_progress)
 
     def choose(
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """The same, and of three sentences what each got in all rotations."""
+        """The same, and for three sentences the mean score of each over all rotations."""
         return self._answered(questions, asks=asks, paraphrases=True, on_progress=on_progress)
 
     def _answered(
@@ -109,8 +109,8 @@ class Prompted(Scorer):
         }
 
     def report(self) -> dict[str, Any]:
-        """The prompt and its version, in how many orders it was asked, how many prompts there were,
-        how many of them got no usable answer, and of choices the `OrderBias`."""
+        """The prompt and its version, the number of orders, of prompts and of prompts without a
+        usable answer, and for choices the `OrderBias`."""
         return dict(getattr(self, "_report", {}))
 
 

@@ -1,7 +1,7 @@
 """The likelihood of possible answers to prompts under a causal language model.
 
 Prompts of the same length and with the same answers are computed together, so that nothing is
-padded. Each is read once; the tokens of longer answers follow it in the model's memory of it.
+padded. Each prompt is read once; the tokens of longer answers reuse its key-value cache.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from training.benchmarks.scorers.interface import Progress, finite
 from training.benchmarks.scorers.prompted.answer_tokens import Answers, AskedPrompt, Ids
 
 TOKENS = 8192
-"""In a batch, answers among them: of an 8B model, a few GB of memory."""
+"""Maximum number of tokens in a batch, including answers. An 8B model needs a few GB for it."""
 
 
 class Likelihoods:
-    """Computes them with one model."""
+    """Computes the likelihoods with one model."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -33,11 +33,11 @@ class Likelihoods:
     def of(
         self, asked: Sequence[AskedPrompt], *, on_progress: Progress | None = None
     ) -> list[np.ndarray | None]:
-        """For each prompt the logarithm of how likely each of ``answers.spelled`` is; None where
-        the prompt is too long.
+        """For each prompt, the log probabilities of all of ``answers.spelled``; None if the prompt
+        is too long.
 
         Raises:
-            HedgerowError: the model gives something else than finite numbers.
+            HedgerowError: the model gives a number that is not finite.
         """
         found: list[np.ndarray | None] = [None] * len(asked)
         done = sum(one.ids is None for one in asked)
@@ -52,7 +52,7 @@ class Likelihoods:
         return found
 
     def _batch(self, prompts: Sequence[Ids], answers: Answers) -> np.ndarray:
-        """Shape (prompts, spelled answers); the prompts are of one length."""
+        """The log probabilities, shape (prompts, spelled answers), for prompts of one length."""
         import torch
 
         paths = longest_beginnings(answers.spelled)
@@ -74,7 +74,8 @@ class Likelihoods:
         return np.stack(columns, axis=1)
 
     def _after(self, read: Any, paths: Sequence[Ids], prompts: int) -> Any:
-        """Logarithms after each token of each path, shape (prompts, paths, tokens, vocabulary)."""
+        """The log probabilities after each token of each path, shape (prompts, paths, tokens,
+        vocabulary)."""
         longest = max(map(len, paths))
         filled = [path + (0,) * (longest - len(path)) for path in paths]  # later tokens are ignored
         memory = getattr(read, "past_key_values", None)

@@ -1,6 +1,6 @@
-"""Asking for a choice in several orders, so that position bias is visible and gains nothing.
+"""Asking for a choice in several orders, which reveals position bias and cancels it out.
 
-Two candidates are asked in both orders, three in their rotations, so that each candidate is in each
+Two candidates are shown in both orders, three in their rotations, so that each candidate is in each
 position once.
 """
 
@@ -25,8 +25,8 @@ from training.benchmarks.scorers.prompted.wording import (
 POINTS = 100.0
 
 DECIMALS = 5
-"""Of a candidate's score: what differs by less does so by the rounding of 32-bit numbers, and what
-is the same in all orders must be a tie."""
+"""Precision of a candidate's score. Smaller differences are rounding errors of 32-bit numbers, and
+equal scores in all orders must be a tie."""
 
 
 def orders(candidates: int) -> list[tuple[int, ...]]:
@@ -73,9 +73,9 @@ class OrderBias(NamedTuple):
     """The position bias of a model's choices, in points.
 
     Attributes:
-        first: share of the answers that name the first place; 50 of two places, or 33 of three,
-            shows no preference for it.
-        changed: share of the questions whose chosen candidate is not the same in all orders.
+        first: share of the answers that name the first position. Without a preference, it is 50 for
+            two positions, or 33 for three.
+        changed: share of the questions whose chosen candidate differs between orders.
     """
 
     first: float
@@ -86,11 +86,12 @@ def combined(answers: np.ndarray, number: int) -> np.ndarray:
     """The mean score of each candidate over the orders of its question.
 
     Args:
-        answers: what the model gives each place in each prompt, as `choice_prompts` has them: shape
-            (questions * orders, places); a row of NaN where it gave nothing.
+        answers: the model's score for each position in each prompt, in the order of
+            `choice_prompts`: shape (questions * orders, positions), with rows of NaN for missing
+            answers.
 
     Returns:
-        shape (questions, candidates); NaN where one order has no answer.
+        Shape (questions, candidates); NaN if one order has no answer.
     """
     found: np.ndarray = _by_candidate(answers, number).mean(axis=1)
     return found.round(DECIMALS)
@@ -106,7 +107,7 @@ def _by_candidate(answers: np.ndarray, number: int) -> np.ndarray:
 
 
 def order_bias(answers: np.ndarray, number: int) -> OrderBias:
-    """The same rows, for how far they depend on the order; NaN where nothing is answered."""
+    """The position bias of these answers; NaN if nothing is answered."""
     given = np.isfinite(answers).all(axis=1)
     places = answers[given].argmax(axis=1)
     whole = given.reshape(-1, number).all(axis=1)

@@ -24,14 +24,14 @@ from db.errors import HedgerowError
 from training.benchmarks.definition import Asks, Question
 
 CHOICES: dict[MeasuringName, int] = {"relevance": 2, "paraphrase_choice": 3}
-"""By prompt, how many texts the model chooses from; `similarity` asks for a number."""
+"""The number of texts to choose from, by prompt; `similarity` asks for a number instead."""
 
 _POSITIONS = ("{first}", "{second}", "{third}")
 _TEXT: dict[MeasuringName, str] = {"relevance": "{query}", "paraphrase_choice": "{sentence}"}
 
 
 class PromptVersions(BaseModel):
-    """The version of each prompt; None for the newest."""
+    """The version of each prompt; None means the newest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,7 +40,7 @@ class PromptVersions(BaseModel):
     paraphrase_choice: int | None = Field(default=None, ge=1)
 
     def resolved(self, session: Session) -> Self:
-        """The same with the numbers of the newest versions in place of None.
+        """The versions with the newest version's number instead of None.
 
         Raises:
             HedgerowError: there is no such version.
@@ -50,7 +50,7 @@ class PromptVersions(BaseModel):
 
 
 def _number(session: Session, name: str, number: int | None) -> int | None:
-    """None only where no version is stored yet: then the installed words are the first."""
+    """None only if no version is stored yet; then the installed prompts are used."""
     known = next(one for one in MEASURING if one == name)
     if number in (None, 1) and not prompt_versions(session, known):
         return None
@@ -64,7 +64,7 @@ def chosen_versions(numbers: Mapping[str, int]) -> PromptVersions:
     """The requested versions, by the names of the prompts.
 
     Raises:
-        HedgerowError: there is no such prompt of benchmarks, or a number is no version's.
+        HedgerowError: there is no such benchmark prompt, or no such version.
     """
     for name in numbers:
         if name not in MEASURING:
@@ -75,7 +75,7 @@ def chosen_versions(numbers: Mapping[str, int]) -> PromptVersions:
 
 
 class Template(NamedTuple):
-    """A prompt; ``version`` is None where it comes from no project."""
+    """A prompt; ``version`` is None if it is not from a project."""
 
     text: str
     version: int | None = None
@@ -95,12 +95,12 @@ class Wording(NamedTuple):
 
     @property
     def named(self) -> dict[MeasuringName, Template]:
-        """All of them by name."""
+        """All templates by name."""
         return {name: self.of(name) for name in MEASURING}
 
     @property
     def edited(self) -> dict[str, int | None]:
-        """By prompt, the version of what does not have the words that are installed."""
+        """The version of each prompt that differs from the installed one."""
         return {
             name: template.version
             for name, template in self.named.items()
@@ -118,7 +118,7 @@ class Wording(NamedTuple):
 
 @cache
 def installed() -> Wording:
-    """HedgeTriple's words, and for three sentences ours."""
+    """HedgeTriple's prompts, and our own for three sentences."""
     return Wording(*(Template(built_in(name)) for name in MEASURING))
 
 
@@ -142,7 +142,7 @@ def prompt_for(questions: Sequence[Question], *, asks: Asks, paraphrases: bool) 
     """The prompt for these questions.
 
     Args:
-        paraphrases: as `Benchmark.paraphrases`.
+        paraphrases: as in `Benchmark.paraphrases`.
     """
     counts = {len(question.candidates) for question in questions}
     if asks == "relevance" and counts == {CHOICES["relevance"]}:
@@ -156,8 +156,8 @@ def filled(name: MeasuringName, template: str, text: str, candidates: tuple[str,
     """The prompt with these texts filled in.
 
     Args:
-        text: what candidates are compared with: a query, or a sentence.
-        candidates: in the order that they are shown in; of `similarity` one.
+        text: the query or sentence that candidates are compared with.
+        candidates: in display order; for `similarity`, a single one.
     """
     values = dict(zip(_POSITIONS, candidates, strict=False))
     if name == "similarity":
@@ -168,5 +168,5 @@ def filled(name: MeasuringName, template: str, text: str, candidates: tuple[str,
 
 
 def letters_of_words(name: MeasuringName, template: str) -> int:
-    """The characters of a template without its places, each of which it has once."""
+    """The number of characters of a template without its placeholders. Each occurs once."""
     return len(template) - sum(map(len, PLACES[name]))

@@ -1,4 +1,4 @@
-"""A run through the Batch API: its whole life, and all that can come between."""
+"""A run through the Batch API: its whole life cycle and all possible failures."""
 
 import json
 import threading
@@ -33,7 +33,7 @@ VARIANTS = 40 * 6
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long for a provider that is a thread of this process."""
+    """Short waits, because the provider is a thread of this process."""
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
@@ -75,7 +75,7 @@ def test_a_batch_brings_what_calls_at_once_bring_at_half_the_price(
         )
 
 
-def test_what_failed_in_a_batch_is_asked_again_in_the_next(
+def test_failed_calls_of_a_batch_are_repeated_in_the_next(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(faults=0.5)
@@ -86,7 +86,7 @@ def test_what_failed_in_a_batch_is_asked_again_in_the_next(
     assert {"rate limit", "server error", "cut off", "unreadable"} <= set(problems(anchors))
 
 
-def test_what_an_expired_batch_left_is_asked_again_and_what_it_brought_is_not(
+def test_calls_left_by_an_expired_batch_are_repeated_and_answered_ones_are_not(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served
@@ -131,7 +131,7 @@ def test_a_batch_that_is_too_large_is_sent_in_parts(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
-def test_a_server_without_batches_is_told_in_a_sentence(
+def test_a_server_without_batches_gives_one_sentence(
     anchors: Engine, home: Path, served: tuple[str, ChatServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, server = served
@@ -197,7 +197,7 @@ def test_answers_that_were_stored_before_a_process_died_are_not_stored_twice(
 def stop_in_progress(
     engine: Engine, home: Path, address: str, server: ChatServer, stop: Any
 ) -> int:
-    """Request a run, stop it while its batch is in progress; gives its number."""
+    """Request a run, and stop it while its batch is in progress. Returns its number."""
     server.batches.stuck = True
     request = checked_request({"model": "fake", "base_url": address, "batch": True})
     with writing(engine) as session:
@@ -218,7 +218,7 @@ def stop_in_progress(
     return run_id
 
 
-def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_goes_on_waiting(
+def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_continues_waiting(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served
@@ -265,7 +265,7 @@ def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     again(anchors, home, run_id)  # a change of mind
     assert sizes(server) == [78, 38], "and one at once, as before every first batch"
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
-    assert problems(anchors) == [], "a call that was cancelled was no attempt"
+    assert problems(anchors) == [], "a cancelled call is not an attempt"
 
 
 def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
@@ -277,7 +277,7 @@ def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
         if event == "made":
             with writing(anchors) as session:
                 request_cancel(session, session.execute(select(col(Run.id))).scalar_one() or 0)
-            time.sleep(0.5)  # the run has stopped before it hears that the batch was made
+            time.sleep(0.5)  # the run stopped before it received the batch's id
 
     server.batches.hear = cancel
     with pytest.raises(HedgerowError, match="cancelled"):
@@ -286,7 +286,7 @@ def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
     assert batch["status"] == "cancelled"
 
 
-def test_a_batch_that_the_provider_has_forgotten_is_told_in_a_sentence(
+def test_a_batch_that_the_provider_has_forgotten_gives_one_sentence(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served
@@ -354,7 +354,7 @@ def test_no_line_of_an_answer_raises(line: bytes) -> None:
         ({"custom_id": "7", "response": [], "error": "x"}, AnswerProblem.SERVER),
     ],
 )
-def test_what_went_wrong_is_told_by_its_line(line: dict[str, Any], found: AnswerProblem) -> None:
+def test_errors_are_reported_with_their_line(line: dict[str, Any], found: AnswerProblem) -> None:
     read = read_answer(json.dumps(line).encode())
     assert read is not None and read[0] == 7
     assert isinstance(read[1], CallError) and read[1].problem is found

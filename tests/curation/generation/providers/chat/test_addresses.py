@@ -1,4 +1,4 @@
-"""The environment's key goes to the environment's address and to OpenAI, and nowhere else."""
+"""The environment's key is only sent to the environment's address and to OpenAI."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_a_key_follows_no_address_that_anybody_types(
     assert key_for(asked, settings(home, own)).get_secret_value() == (KEY if goes else "")
 
 
-def test_the_model_of_a_run_has_the_key_only_where_it_may_go(home: Path) -> None:
+def test_the_model_of_a_run_has_the_key_only_if_it_may_go(home: Path) -> None:
     elsewhere = checked_request({"model": "fake", "base_url": "http://127.0.0.1:9/v1"})
     assert chat_model(elsewhere, settings(home)).key.get_secret_value() == ""
     assert chat_model(checked_request({"model": "fake"}), settings(home)).key.get_secret_value()

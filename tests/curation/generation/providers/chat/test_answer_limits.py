@@ -26,7 +26,7 @@ PIECE = 1000
 
 
 class Stream(httpx2.AsyncByteStream):
-    """Bytes without end; counts the pieces that were read."""
+    """Endless bytes. Counts the pieces that were read."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -149,7 +149,7 @@ def test_a_type_that_is_missing_in_every_answer_is_counted(
     assert (result["done"], result["failed"]) == (20, 0)
     assert result["missing"] == {"absolute": 10} and result["complete"] is False
     assert len(table(anchors)) == 50
-    assert sum(server.asked.values()) == 10 + 10 * 5, "what lacks a type is asked for again"
+    assert sum(server.asked.values()) == 10 + 10 * 5, "an answer without a type is retried"
     with reading(anchors) as session:
         assert missing_types(session, 1) == {"absolute": 10}
         assert session.execute(select(col(Run.result))).scalar_one()["missing"] == {"absolute": 10}

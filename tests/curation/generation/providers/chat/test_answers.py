@@ -1,4 +1,4 @@
-"""Reading answers: JSON, numbered lists as models write them, and what is neither."""
+"""Parsing answers: JSON, numbered lists as models write them, and other text."""
 
 import json
 
@@ -62,18 +62,18 @@ def test_a_text_is_stored_under_its_name_whatever_its_place() -> None:
     assert parse(raw).texts == TEXTS
 
 
-def test_what_is_missing_is_told_and_the_rest_kept() -> None:
+def test_missing_parts_are_reported_and_the_rest_is_kept() -> None:
     some = {"verbal": TEXTS["verbal"]}
     assert parse(json.dumps(some)) == (some, (AnswerProblem.MISSING_TYPE,))
     assert parse(json.dumps(some | {"absolute": None, "affixal": 3, "lexical": ""})).texts == some
 
 
-def test_the_anchor_itself_is_no_variant() -> None:
+def test_the_anchor_itself_is_not_a_variant() -> None:
     found = parse(json.dumps(TEXTS | {"verbal": "the bridge is safe."}))
     assert "verbal" not in found.texts and found.problems == (AnswerProblem.UNCHANGED,)
 
 
-def test_an_ignored_cue_is_told_and_a_fitting_form_of_it_is_none() -> None:
+def test_an_ignored_cue_is_reported_but_not_a_suitable_form_of_it() -> None:
     cues = {"word": "seem", "phrase": "not entirely sure"}
     good = {"word": "The bridge seems safe.", "phrase": "I'm not sure, not entirely sure of it."}
     assert parse(json.dumps(good), HEDGES, cues).problems == ()
@@ -82,7 +82,7 @@ def test_an_ignored_cue_is_told_and_a_fitting_form_of_it_is_none() -> None:
 
 
 @pytest.mark.parametrize("raw", ["", "{", "[]", "null", "I can't do that.", '{"verbal": {}}', "1."])
-def test_what_cannot_be_read_is_told(raw: str) -> None:
+def test_unreadable_answers_are_reported(raw: str) -> None:
     assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,))
 
 

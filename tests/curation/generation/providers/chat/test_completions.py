@@ -1,4 +1,4 @@
-"""What a server sends back, read whatever it is."""
+"""Reading a server's replies, whatever they contain."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -43,13 +43,13 @@ def test_no_body_of_an_answer_is_more_than_an_answer_or_a_problem(body: Any) -> 
 
 
 @pytest.mark.parametrize("tokens", [-1, 2**31, 10**20, 1.5, "12", None, [3]])
-def test_what_is_no_number_of_tokens_is_not_stored_as_one(tokens: Any) -> None:
+def test_an_impossible_token_count_is_not_stored(tokens: Any) -> None:
     body = {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": tokens}}
     assert read_completion(body).prompt_tokens is None
 
 
-def waiting(said: str) -> float | None:
-    return retry_after(httpx2.Response(429, headers={"retry-after": said}))
+def waiting(header: str) -> float | None:
+    return retry_after(httpx2.Response(429, headers={"retry-after": header}))
 
 
 def test_a_wait_is_a_number_or_a_date_and_never_too_long() -> None:
@@ -58,4 +58,4 @@ def test_a_wait_is_a_number_or_a_date_and_never_too_long() -> None:
     soon = datetime.now(UTC) + timedelta(seconds=30)
     assert 25 < (waiting(format_datetime(soon, usegmt=True)) or 0) <= 30
     assert waiting("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert [waiting(said) for said in ("", "soon", "-1", "nan", "inf")] == [None] * 5
+    assert [waiting(header) for header in ("", "soon", "-1", "nan", "inf")] == [None] * 5

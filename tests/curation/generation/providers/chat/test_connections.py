@@ -1,4 +1,4 @@
-"""Connections are reused, and given back whatever becomes of a call."""
+"""Connections are reused, and returned however a call ends."""
 
 import asyncio
 from typing import Any

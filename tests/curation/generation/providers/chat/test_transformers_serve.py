@@ -1,6 +1,6 @@
-"""A run against `transformers serve`, with a model of a few thousand random weights.
+"""A run with `transformers serve` and a model of a few thousand random weights.
 
-What such a model writes is nonsense: each answer goes the way of those that cannot be read.
+Such a model writes nonsense, so all of its answers are handled as unreadable.
 """
 
 import json
@@ -30,12 +30,15 @@ WIDTH = 16
 
 
 def make_model(folder: Path) -> None:
-    """Store a model that knows some fifty words, none of which means anything.
+    """Store a model that knows some fifty words without any meaning.
 
-    Written file by file: importing what would write them takes longer than the rest of the test.
+    The files are written one by one, because importing the library takes longer than the rest of
+    the test.
     """
-    drawn = random.Random(1)
-    words = sorted({"".join(drawn.choices(string.ascii_lowercase, k=5)) for _ in range(50)})
+    random_numbers = random.Random(1)
+    words = sorted(
+        {"".join(random_numbers.choices(string.ascii_lowercase, k=5)) for _ in range(50)}
+    )
     numbered = {word: number for number, word in enumerate(["<unk>", "<end>", *words])}
     tokenizer = Tokenizer(models.WordLevel(numbered, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -69,7 +72,7 @@ def make_model(folder: Path) -> None:
 
 
 def weights(words: int) -> dict[str, NDArray[np.float32]]:
-    """Random weights of a GPT-2 of one layer."""
+    """Random weights of a GPT-2 with one layer."""
     shapes: dict[str, tuple[int, ...]] = {
         "wte.weight": (words, WIDTH),
         "wpe.weight": (1024, WIDTH),
@@ -84,9 +87,9 @@ def weights(words: int) -> dict[str, NDArray[np.float32]]:
     }
     for norm in ("h.0.ln_1", "h.0.ln_2", "ln_f"):
         shapes |= {f"{norm}.weight": (WIDTH,), f"{norm}.bias": (WIDTH,)}
-    drawn = np.random.default_rng(1)
+    random_numbers = np.random.default_rng(1)
     return {
-        f"transformer.{name}": drawn.normal(0, 0.02, shape).astype(np.float32)
+        f"transformer.{name}": random_numbers.normal(0, 0.02, shape).astype(np.float32)
         for name, shape in shapes.items()
     }
 
@@ -101,7 +104,7 @@ def served_model(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_nonsense_is_kept_and_told_and_becomes_no_variant(
+def test_nonsense_is_stored_and_reported_but_becomes_no_variant(
     engine: Engine, home: Path, served_model: tuple[str, str]
 ) -> None:
     with writing(engine) as session:

@@ -1,4 +1,4 @@
-"""Token counts that a budget can rest on, whatever a server reports."""
+"""Token counts that a budget can rely on, whatever a server reports."""
 
 import json
 import math
@@ -41,8 +41,8 @@ NONSENSE: list[Any] = [
 
 
 def reply(usage: Any, *, finish: str = "stop", **message: Any) -> Reply:
-    said = {"role": "assistant", "content": ANSWER} | message
-    body = {"choices": [{"message": said, "finish_reason": finish}], "usage": usage}
+    answer = {"role": "assistant", "content": ANSWER} | message
+    body = {"choices": [{"message": answer, "finish_reason": finish}], "usage": usage}
     return with_trusted_tokens(read_completion(body), REQUEST)
 
 
@@ -123,7 +123,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
     assert sum(server.asked.values()) < 80
 
 
-def test_a_cost_that_the_server_reports_is_no_estimate(
+def test_a_cost_that_the_server_reports_is_not_an_estimate(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat()

@@ -1,4 +1,4 @@
-"""WordNet is there only where a test brings it along, whatever this machine has installed."""
+"""WordNet only exists if a test provides it, whatever this machine has installed."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def no_wordnet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_wordnet(no_wordnet: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder in WordNet's format with a few synsets; 'rare' has its antonym in a rare sense."""
+    """A folder in WordNet's format with a few synsets. 'rare' has its antonym in a rare sense."""
     folder = tmp_path / "dict"
     folder.mkdir()
     licence = "  1 This software and database is being provided to you, the LICENSEE.  \n"

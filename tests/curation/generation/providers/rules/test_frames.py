@@ -1,4 +1,4 @@
-"""Frames: which statement is put in which, and that no template takes over."""
+"""Frames: which statement fits which frame, and no template dominates."""
 
 from collections import Counter
 
@@ -126,13 +126,13 @@ def test_an_absolute_negator_in_the_sentence_itself_comes_before_a_frame() -> No
         ("When we arrived, the gate was open.", SkipReason.NO_CONSTRUCTION),
     ],
 )
-def test_what_no_frame_can_take_as_a_whole_is_left_out(anchor: str, reason: SkipReason) -> None:
+def test_statements_that_fit_no_frame_are_left_out(anchor: str, reason: SkipReason) -> None:
     types = [entry for entry in TYPES if entry.id != "absolute"]
     result = write_by_rule(anchor, types=types, cues={})
     assert result.texts == {} and set(result.skipped.values()) == {reason}
 
 
-def test_a_first_word_that_may_be_a_name_goes_only_where_it_keeps_its_capital() -> None:
+def test_a_first_word_that_may_be_a_name_goes_only_if_it_keeps_its_capital() -> None:
     for number in range(200):
         text = written("affirmation", f"Copper sold for {number} crowns last year.")
         assert text is None or text.startswith("Copper sold")
@@ -158,8 +158,8 @@ def test_no_frame_is_in_two_places() -> None:
         assert len({cue_of(frame) for frame in frames_of(type_id)}) == len(frames_of(type_id))
 
 
-def test_a_hedge_leans_towards_the_claim_and_what_is_left_open_is_no_hedge() -> None:
-    """'It is not clear whether …' is unsupported by the guidelines, not a hedge."""
+def test_a_hedge_leans_towards_the_claim_and_an_open_claim_is_not_a_hedge() -> None:
+    """According to the guidelines, 'It is not clear whether …' is unsupported, not a hedge."""
     hedges = [*frames_of("free_hedge"), *WORDS["frames"]["phrase"].values()]
     hedges += WORDS["frames"]["word"].values()
     assert not [frame for frame in hedges if "whether" in frame.lower()]

@@ -1,4 +1,4 @@
-"""A run by rule: stored as any other, stopped and resumed, without a server or a key."""
+"""A run by rule: stored like any other, stopped and resumed, without a server or a key."""
 
 from pathlib import Path
 
@@ -68,12 +68,12 @@ def test_the_progress_counts_the_calls_that_are_stored(
 
     monkeypatch.setattr(RunContext, "progress", hear)
     test_run.carry_out(anchors, home, **RULES)
-    by_rule = [(step, said) for step, said in heard if "by rules" in said]
+    by_rule = [(step, sentence) for step, sentence in heard if "by rules" in sentence]
     assert by_rule[0] == (0, "0 of 80 calls by rules done.")
     assert by_rule[-1] == (80, "80 of 80 calls by rules done.")
 
 
-def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
+def test_a_run_that_is_interrupted_continues_to_the_result_of_an_uninterrupted_one(
     anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing_run, "TOGETHER", 16)
@@ -120,7 +120,7 @@ def test_a_second_run_adds_nothing(anchors: Engine, home: Path) -> None:
     assert test_run.table(anchors) == first
 
 
-def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
+def test_a_type_without_rules_is_refused_or_skipped_with_a_sentence(
     anchors: Engine, home: Path
 ) -> None:
     with writing(anchors) as session:
@@ -129,11 +129,11 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
     with pytest.raises(HedgerowError, match=f"provider 'rules' does not write {own}; use a model"):
         test_run.carry_out(anchors, home, **RULES, selection=only)
     with reading(anchors) as session:
-        told = forecast(session, checked_request({**RULES, "roles": ("negation",)}))
-        assert told.variants == dict.fromkeys(("verbal", "absolute", "affixal", "lexical"), 40) | {
-            own: 0
-        }
-        assert told.exact and told.sentences()[1] == (
+        expected = forecast(session, checked_request({**RULES, "roles": ("negation",)}))
+        assert expected.variants == dict.fromkeys(
+            ("verbal", "absolute", "affixal", "lexical"), 40
+        ) | {own: 0}
+        assert expected.exact and expected.sentences()[1] == (
             f"The provider 'rules' does not write {own}; use a model for these types."
         )
     test_run.carry_out(anchors, home, **RULES, roles=("negation",))
@@ -147,9 +147,9 @@ def test_a_forecast_of_many_anchors_is_scaled_from_some(
 ) -> None:
     monkeypatch.setattr(forecasting, "INSPECTED", 10)
     with reading(anchors) as session:
-        told = forecast(session, checked_request({**RULES, "roles": ("hedge",)}))
-    assert (told.variants, told.exact) == ({"word": 40, "phrase": 40}, False)
-    assert told.sentences() == ["About 80 variants to write by rules: 40 word, 40 phrase."]
+        expected = forecast(session, checked_request({**RULES, "roles": ("hedge",)}))
+    assert (expected.variants, expected.exact) == ({"word": 40, "phrase": 40}, False)
+    assert expected.sentences() == ["About 80 variants to write by rules: 40 word, 40 phrase."]
 
 
 def test_variants_say_whether_wordnet_was_read(
@@ -160,7 +160,7 @@ def test_variants_say_whether_wordnet_was_read(
         assert set(session.execute(select(col(Variant.model))).scalars()) == {"with WordNet"}
 
 
-def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
+def test_a_model_can_write_what_the_rules_skipped(
     anchors: Engine, home: Path, serve_chat: test_run.Serve
 ) -> None:
     with writing(anchors) as session:
@@ -187,9 +187,9 @@ def test_frames_are_written_for_types_that_are_named_and_stored_as_their_cues(
         "selection": {"types": ("affirmation", "free_hedge", "unsupported")},
     }
     with reading(anchors) as session:
-        told = forecast(session, checked_request({**RULES, **how}))
-    assert told.variants == {"affirmation": 40, "free_hedge": 40, "unsupported": 40}
-    assert told.not_written == ()
+        expected = forecast(session, checked_request({**RULES, **how}))
+    assert expected.variants == {"affirmation": 40, "free_hedge": 40, "unsupported": 40}
+    assert expected.not_written == ()
     run_id, _ = test_run.carry_out(anchors, home, **RULES, **how)
     with reading(anchors) as session:
         rows = list(session.execute(select(Variant)).scalars())

@@ -1,4 +1,4 @@
-"""Variants by rule: what they write, what they leave alone, and what always holds."""
+"""Variants by rule: what the rules write, what they skip, and general properties."""
 
 import pytest
 from hypothesis import given, settings
@@ -158,7 +158,9 @@ def test_a_cue_is_placed(type_id: str, cue: str, anchor: str, variant: str) -> N
         ("\U0001f600 " * 80, SkipReason.UNCLEAR),
     ],
 )
-def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReason) -> None:
+def test_sentences_that_are_not_plain_statements_are_skipped(
+    anchor: str, reason: SkipReason
+) -> None:
     result = write_by_rule(anchor, types=TAXONOMY, cues={})
     assert result.texts == {} and result.cues == {}
     assert result.skipped == dict.fromkeys((entry.id for entry in TAXONOMY), reason)
@@ -167,7 +169,7 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReaso
 @pytest.mark.parametrize(
     ("type_id", "anchor"),
     [
-        ("verbal", "Some guests brought flowers."),  # some others may have brought none
+        ("verbal", "Some guests brought flowers."),  # some others may not have brought any
         ("verbal", "All the doors are locked."),  # 'none' or 'not all'
         ("verbal", "Two runners finished the race."),
         ("verbal", "He left early because he was tired."),  # the reason would be denied
@@ -185,18 +187,18 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReaso
         ("word", "The door was open, he said."),
         ("verbal", "Even on Sundays, the shop is open."),
         ("verbal", "Flights resumed on Monday after the ash cloud drifted north."),
-        ("affixal", "She is responsible for the archive."),  # nobody is irresponsible for it
+        ("affixal", "She is responsible for the archive."),  # it makes nobody irresponsible
         ("affixal", "The form is accurate and complete."),
         ("affixal", "The treaty was signed in 1512."),
         ("lexical", "Some of the bread is fresh."),
         ("negated_antonym", "The offer was generous."),  # 'not stingy' leaves a middle ground
     ],
 )
-def test_what_would_be_unsound_is_left_out(type_id: str, anchor: str) -> None:
+def test_unsound_variants_are_left_out(type_id: str, anchor: str) -> None:
     assert written(type_id, anchor) is None
 
 
-def test_an_opening_clause_stands_after_that_only() -> None:
+def test_an_opening_clause_only_follows_that() -> None:
     anchor = "When we arrived, the gate was open."
     cues = [f"not {word}" for word in ("clear", "sure", "very clear", "certain")]
     for cue in cues:
@@ -204,7 +206,7 @@ def test_an_opening_clause_stands_after_that_only() -> None:
         assert "that when we arrived" in written.texts["phrase"]
 
 
-def test_what_would_be_misread_inside_a_frame_gets_another() -> None:
+def test_statements_that_a_frame_would_distort_get_another_frame() -> None:
     anchor = "A retired teacher from Leeds has written a novel."
     result = write_by_rule(anchor, types=[variant_type("phrase")], cues={"phrase": "feel like"})
     assert result.cues["phrase"] != "feel like"  # 'I feel like a retired teacher …'
@@ -218,13 +220,13 @@ def test_a_type_of_the_users_own_has_no_rule() -> None:
 
 def test_a_cue_that_cannot_be_placed_gives_way_to_another_of_the_list() -> None:
     entry = variant_type("word")
-    drawn = {
+    chosen_cues = {
         write_by_rule(
             f"The bridge number {n} is safe.", types=[entry], cues={"word": "clean"}
         ).cues["word"]
         for n in range(400)
     }
-    assert drawn == set(placeable("word"))
+    assert chosen_cues == set(placeable("word"))
 
 
 @pytest.mark.parametrize("type_id", ["word", "phrase"])
@@ -262,7 +264,7 @@ ENDS = ["", " in the valley", " when it rains", " and the old town", ", too", " 
     st.sampled_from(SUBJECTS), st.integers(0, 4), st.sampled_from(ENDS), st.sampled_from(["", "."])
 )
 @settings(max_examples=60, deadline=None)
-def test_what_is_written_is_canonical_new_and_of_its_type(
+def test_written_variants_are_canonical_new_and_of_their_type(
     subject: str, predicate: int, end: str, stop: str
 ) -> None:
     plural = subject in ("The doors", "Bats", "We")

@@ -1,4 +1,4 @@
-"""A file with variants, imported and looked at."""
+"""Importing a file with variants, and reading the result."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ HEDGED = OwnType(
 
 
 def staged(engine: Engine, place: Path | list[dict[str, Any]], *mapping: str) -> Staged:
-    """The file, read."""
+    """The parsed file."""
     if isinstance(place, Path):
         parts = parts_of_path(place)
     else:
@@ -95,20 +95,20 @@ def load(
     *mapping: str,
     **more: Any,
 ) -> dict[str, Any]:
-    """Import the file; its result, which the preview must have said."""
+    """Import the file. Returns the result, which the preview must have predicted."""
     read = staged(engine, place, *mapping)
     chosen = choices(**more)
     with reading(engine) as session:
-        said = preview(session, read, chosen)
+        previewed = preview(session, read, chosen)
     with writing(engine) as session:
         run = create_import(session, settings, read, chosen)
     done = execute(engine, settings, run.id, {KIND: work})
     assert (done["anchors"], done["variants"], done["decisions"]) == (
-        said.anchors,
-        said.variants,
-        said.decisions,
+        previewed.anchors,
+        previewed.variants,
+        previewed.decisions,
     )
-    assert done["left_out"] == {reason.value: count for reason, count in said.left_out.items()}
+    assert done["left_out"] == {reason.value: count for reason, count in previewed.left_out.items()}
     return done
 
 

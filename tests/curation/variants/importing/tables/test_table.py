@@ -1,4 +1,4 @@
-"""Tables row by row: the formats, what other programs nest, and what is broken."""
+"""Tables row by row: formats, nested records of other programs, and broken files."""
 
 import codecs
 import json
@@ -70,7 +70,7 @@ def test_every_format_gives_the_same_rows(data: bytes) -> None:
     table = table_of(data)
     assert table.columns == ("anchor", "verbal")
     assert [row.cells for row in table.rows()] == ROWS
-    assert [row.cells for row in table.rows()] == ROWS  # as often as one likes
+    assert [row.cells for row in table.rows()] == ROWS  # any number of times
 
 
 def test_a_row_knows_where_it_is() -> None:
@@ -87,7 +87,7 @@ def test_a_long_list_is_read_object_by_object() -> None:
     assert cells(json.dumps(many).encode()) == many
 
 
-def test_of_a_folder_or_an_archive_the_variants_are_read_and_not_the_triples(
+def test_variants_are_read_from_a_folder_or_an_archive_and_triples_are_not(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "export"
@@ -115,8 +115,8 @@ def test_files_of_one_table_have_the_same_columns(tmp_path: Path) -> None:
 
 
 def test_a_task_of_label_studio_is_a_row_for_each_annotator() -> None:
-    def choice(said: str, name: str = "verdict") -> dict[str, Any]:
-        return {"from_name": name, "type": "choices", "value": {"choices": [said]}}
+    def choice(verdict: str, name: str = "verdict") -> dict[str, Any]:
+        return {"from_name": name, "type": "choices", "value": {"choices": [verdict]}}
 
     tasks = [
         {
@@ -228,10 +228,10 @@ def test_a_record_of_argilla_is_a_row_for_each_annotator(record: Any, write: Any
         (b"a,a\n1,2\n", "found 'a' twice in mine"),
     ],
 )
-def test_what_is_broken_is_refused_in_one_sentence(data: bytes, sentence: str) -> None:
-    said = complaint(data)
-    assert sentence in said
-    assert said.endswith(".") and "\n" not in said
+def test_broken_files_are_refused_with_one_sentence(data: bytes, sentence: str) -> None:
+    message = complaint(data)
+    assert sentence in message
+    assert message.endswith(".") and "\n" not in message
 
 
 def test_an_office_file_is_refused_as_one() -> None:

@@ -1,4 +1,4 @@
-"""Answers in tokens, whatever a tokenizer does with spaces and with the end of a prompt."""
+"""Answers in tokens, however a tokenizer treats spaces and the end of a prompt."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def test_a_prompt_is_as_long_as_the_model_reads_with_its_answer() -> None:
 
 
 @given(st.sets(st.lists(st.integers(0, 2), min_size=1, max_size=4).map(tuple), min_size=1))
-def test_what_is_read_after_a_prompt_foresees_every_answer(answers: set[tuple[int, ...]]) -> None:
+def test_the_tokens_after_a_prompt_predict_every_answer(answers: set[tuple[int, ...]]) -> None:
     paths = longest_beginnings(sorted(answers))
     for ids in answers:
         assert len(ids) == 1 or any(path[: len(ids) - 1] == ids[:-1] for path in paths)
     for path in paths:
-        assert any(ids[:-1] == path for ids in answers), "nothing is read in vain"
+        assert any(ids[:-1] == path for ids in answers), "nothing is read unnecessarily"

@@ -1,4 +1,4 @@
-"""What is read of answers as models really write them: strictly, and never a guess."""
+"""Parsing answers as models really write them: strictly, and without guessing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_choice_is_one_of_the_numbers_in_the_text(raw: str, choices: int) -> N
 
 
 @given(st.text(alphabet="123 .,ab-\n", max_size=12))
-def test_what_names_several_after_other_words_is_no_choice(raw: str) -> None:
+def test_several_numbers_after_other_words_are_not_a_choice(raw: str) -> None:
     text = f"I mean {raw}"
     named = set(re.findall(r"(?<![\w.])[123](?!\w|\.\d)", text))
     assert (read_choice(text, choices=3) is not None) == (len(named) == 1)
@@ -93,7 +93,7 @@ def test_a_number_at_the_beginning_counts_whatever_follows(number: int, rest: st
 
 
 @given(st.text())
-def test_a_score_lies_between_its_bounds(raw: str) -> None:
+def test_a_score_is_between_its_bounds(raw: str) -> None:
     found = read_score(raw)
     assert found is None or -1.0 <= found <= 1.0
 

@@ -1,4 +1,4 @@
-"""Causal language models as scorers: small Llamas, against what transformers itself computes."""
+"""Causal language models as scorers: small Llamas, compared with transformers' own results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Directly = Callable[[str, str], float]
 
 
 def directly(scorer: Causal, before: str) -> Directly:
-    """The logarithm of how likely an answer follows a prompt, token by token, without a cache."""
+    """The log probability of an answer after a prompt, token by token, without a cache."""
     import torch
 
     tokenizer = scorer._tokens._tokenizer
@@ -106,7 +106,7 @@ def test_a_similarity_is_the_mean_of_the_answers_as_often_as_they_are_likely(pla
         )
         assert len(GRID) == 21 and "0.0" in answers and "-0.0" not in answers
         assert rated == pytest.approx(float(likely @ GRID / likely.sum()), abs=1e-5)
-    assert np.ptp(found) > 1e-4, "the model tells the prompts apart"
+    assert np.ptp(found) > 1e-4, "the model distinguishes the prompts"
 
 
 def test_batches_change_nothing(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_a_prompt_is_read_once_for_all_of_its_answers(
     monkeypatch.setattr(scorer.model, "forward", counted)
     scorer.rated(PROMPTS[:1])
     first, after = read
-    assert first > 20 > after, "what follows is answers alone"
+    assert first > 20 > after, "only answers follow"
     scorer.chosen(PROMPTS[:1], 2)
     assert len(read) == 3, "answers of one token need nothing more"
 
@@ -148,8 +148,8 @@ def test_a_prompt_that_is_too_long_has_no_answer(tmp_path: Path) -> None:
 
 
 def always(folder: Path, answer: str) -> Path:
-    """The model, made to say the same whatever it is asked: only the last token of a prompt counts,
-    and after that one the answer is the likeliest."""
+    """A model that always gives the same answer: its output depends only on the last token of a
+    prompt, after which this answer is the most likely."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -160,8 +160,8 @@ def always(folder: Path, answer: str) -> Path:
             layer.self_attn.o_proj.weight.zero_()
             layer.mlp.down_proj.weight.zero_()
         asked = tokenizer("Answer:", add_special_tokens=False).input_ids[-1]
-        said = tokenizer(f"Answer: {answer}", add_special_tokens=False).input_ids[-1]
-        model.lm_head.weight[said] = 10 * model.model.embed_tokens.weight[asked]
+        token = tokenizer(f"Answer: {answer}", add_special_tokens=False).input_ids[-1]
+        model.lm_head.weight[token] = 10 * model.model.embed_tokens.weight[asked]
     model.save_pretrained(folder)
     return folder
 
@@ -234,7 +234,7 @@ def test_a_model_that_knows_gets_every_item_right(tmp_path: Path) -> None:
 
 
 def adapter(folder: Path, base: Path) -> Path:
-    """A LoRA adapter of peft's with random weights."""
+    """A LoRA adapter from peft with random weights."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
@@ -296,21 +296,21 @@ def test_encoders_are_checked_as_before(plain: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "said"),
+    ("template", "message"),
     [
         ("{{ raise_exception('Only system prompts') }}", "chat template .*Only system prompts"),
         ("{% if %}", "Could not use the model's chat template"),
     ],
 )
 def test_a_chat_template_that_fails_is_one_sentence(
-    tmp_path: Path, template: str, said: str
+    tmp_path: Path, template: str, message: str
 ) -> None:
     scorer = loaded(save_small_llama(tmp_path, chat_template=template))
-    with pytest.raises(HedgerowError, match=said):
+    with pytest.raises(HedgerowError, match=message):
         scorer.chosen(["a"], 2)
 
 
-def test_what_cannot_be_loaded_is_one_sentence(plain: Path, tmp_path: Path) -> None:
+def test_a_loading_error_gives_one_sentence(plain: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     cut = Path(shutil.copytree(plain, tmp_path / "cut"))
@@ -345,7 +345,7 @@ def test_code_in_a_model_folder_is_not_run(plain: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_weights_that_are_no_numbers_are_one_sentence(plain: Path, tmp_path: Path) -> None:
+def test_weights_that_are_not_numbers_give_one_sentence(plain: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     folder = Path(shutil.copytree(plain, tmp_path / "nan"))

@@ -33,7 +33,7 @@ def chat(address: str, **more: object) -> Chat:
 
 
 def knowing(prompt: str) -> str:
-    """A model that knows which document of NEVIR a query is about."""
+    """A model that knows which NEVIR document a query is about."""
     shown = _RELEVANCE.search(prompt)
     assert shown
     row = next(r for r in NEVIR if shown[3] in (r["q1"], r["q2"]))
@@ -68,7 +68,9 @@ def test_a_model_that_always_says_the_same_number_gains_nothing(
     assert result.asked["first_share"] == (100.0 if number == "1" else 0.0)
 
 
-def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_is_none(serve_chat: Serve) -> None:
+def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_stays_missing(
+    serve_chat: Serve,
+) -> None:
     address, server = serve_chat()
 
     def says(prompt: str) -> str:
@@ -89,7 +91,7 @@ def test_two_orders_that_disagree_are_a_tie_and_a_missing_answer_is_none(serve_c
     assert report["changed_share"] == 50.0, "of the two questions answered in both orders"
 
 
-def test_of_three_sentences_the_most_often_chosen_wins(serve_chat: Serve, tmp_path: Path) -> None:
+def test_the_most_often_chosen_of_three_sentences_wins(serve_chat: Serve, tmp_path: Path) -> None:
     data = SemAntoNeg.read(write_lines(tmp_path / "s.jsonl", semantoneg_rows()))
     right = {item.input: item.sentences[item.label] for item in data.items}
     address, server = serve_chat()
@@ -119,7 +121,7 @@ def test_sentences_are_scored_and_each_pair_is_asked_for_once(serve_chat: Serve)
     for scores in scorer.answer(questions, asks="relevance"):
         assert scores[[0, 2]].tolist() == [-0.4, -0.4] and math.isnan(scores[1])
     assert (scorer.prompts, scorer.unanswered) == (2, 1)
-    assert sum(server.asked.values()) == 3, "what makes no sense is asked once more"
+    assert sum(server.asked.values()) == 3, "a nonsensical answer is retried once"
 
 
 def test_a_server_that_stumbles_is_asked_again(serve_chat: Serve, nevir: NevIR) -> None:
@@ -141,7 +143,7 @@ def test_a_server_that_is_down_pauses_it_in_one_sentence(number: int) -> None:
         chat("http://127.0.0.1:9/v1", first_wait=0.0).answer(questions, asks="relevance")
 
 
-def test_a_constant_429_pauses_it_and_is_no_missing_answer(serve_chat: Serve) -> None:
+def test_a_constant_429_pauses_it_and_does_not_count_as_a_missing_answer(serve_chat: Serve) -> None:
     address, server = serve_chat(retry_after=0.001)
     server.always = lambda prompt: "rate limit"
     with pytest.raises(RunPaused, match="refused 5 calls in a row because of its rate limit"):
@@ -179,7 +181,7 @@ def test_a_model_that_is_not_there(serve_chat: Serve) -> None:
         scorer.answer([Question("q", ("a", "b"))], asks="relevance")
 
 
-def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
+def test_answers_without_space_are_kept_and_stored_when_it_continues(
     serve_chat: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -199,7 +201,7 @@ def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
                 with suppress(OSError), (folder / "film").open("wb", buffering=0) as film:
                     while film.write(b"x" * 512):
                         pass
-                for name in ("answers.txt", "spent.txt"):  # no room in their last blocks either
+                for name in ("answers.txt", "spent.txt"):  # also fill their last blocks
                     with suppress(OSError), (folder / name).open("ab", buffering=0) as file:
                         while file.write(b"#" * 99 + b"\n"):
                             pass

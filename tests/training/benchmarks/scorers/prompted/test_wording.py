@@ -1,4 +1,4 @@
-"""The words that models are asked with: the paper's, in versions, with texts put in as they are."""
+"""The prompts for language models: the paper's, in versions, with texts inserted unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_papers_words() -> None:
 
 
 def test_the_installed_words_stay_as_stored_results_have_them() -> None:
-    """Results with these words have no mark of their own: new words need one (`scoring_of`)."""
+    """Results with these prompts have no mark. New prompts need one (`scoring_of`)."""
     texts = "\n\n".join(built_in(name) for name in MEASURING)
     assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "c7695296ae7a1a9d"
     assert installed().digest == "" and installed().edited == {}
@@ -74,7 +74,7 @@ def test_the_letters_of_a_prompt_are_those_of_its_words_and_texts(texts: list[st
         assert len(whole) == words + len(text) + sum(map(len, shown))
 
 
-def test_each_candidate_stands_in_each_place_once() -> None:
+def test_each_candidate_is_in_each_position_once() -> None:
     assert orders(2) == [(0, 1), (1, 0)]
     assert orders(3) == [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
     prompts = choice_prompts([Question("q", ("a", "b", "c"))], "paraphrase_choice", installed())
@@ -83,10 +83,10 @@ def test_each_candidate_stands_in_each_place_once() -> None:
 
 
 @given(st.lists(st.permutations(range(3)), min_size=1, max_size=6), st.data())
-def test_what_a_candidate_gets_does_not_depend_on_its_place(
+def test_the_score_of_a_candidate_does_not_depend_on_its_position(
     preferences: list[list[int]], data: st.DataObject
 ) -> None:
-    """A model that adds a constant to each place ranks candidates as without it."""
+    """A model that adds a constant to each position gives the same ranking as without it."""
     import numpy as np
 
     places = data.draw(st.lists(st.floats(-5, 5), min_size=3, max_size=3))
@@ -140,12 +140,12 @@ def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None
 
 
 @pytest.mark.parametrize(
-    ("numbers", "said"),
+    ("numbers", "message"),
     [
         ({"hedge": 1}, r"Expected a prompt of benchmarks \(relevance, similarity, paraphrase_cho"),
         ({"relevance": 0}, "relevance"),
     ],
 )
-def test_what_is_no_version(numbers: dict[str, int], said: str) -> None:
-    with pytest.raises(HedgerowError, match=said):
+def test_unknown_versions_are_refused(numbers: dict[str, int], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message):
         chosen_versions(numbers)

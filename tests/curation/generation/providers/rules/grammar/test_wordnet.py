@@ -1,4 +1,4 @@
-"""WordNet's files: read where they lie, done without where they do not."""
+"""WordNet's files: read where they are installed, and optional."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from curation.language.wordnet.files import first_sense, folder
 from curation.taxonomy.built_in import variant_type
 
 
-def test_the_first_sense_says_its_antonyms_and_how_usual_it_is(small_wordnet: Path) -> None:
+def test_the_first_sense_has_its_antonyms_and_its_share(small_wordnet: Path) -> None:
     sense = first_sense("solvable", "adj")
     assert sense is not None and (sense.antonyms, sense.senses, sense.share) == (
         ("unsolvable",),
@@ -32,9 +32,9 @@ def test_affixed_opposites_of_the_usual_sense_are_taken(small_wordnet: Path) -> 
     assert affixed_quality("tapered", participle=True) == "untapered"
     assert affixed_adverb("thriftily") == "unthriftily"
     assert affixed_quality("rare", participle=False) is None  # a rare sense
-    assert affixed_quality("plump", participle=False) is None  # another word, which may miss
+    assert affixed_quality("plump", participle=False) is None  # another word, which may not fit
     assert other_quality("plump", participle=False) is None
-    assert affixed_quality("hopeful", participle=False) is None  # 'hopeless' is no opposite
+    assert affixed_quality("hopeful", participle=False) is None  # 'hopeless' is not an opposite
 
 
 def test_without_the_files_the_rules_go_by_their_own_lists(
@@ -50,7 +50,7 @@ def test_without_the_files_the_rules_go_by_their_own_lists(
     assert affixed_quality("safe", participle=False) == "unsafe"
 
 
-def test_a_participle_out_of_wordnet_stands_only_at_the_end(small_wordnet: Path) -> None:
+def test_a_participle_from_wordnet_is_only_used_at_the_end(small_wordnet: Path) -> None:
     affixal = [variant_type("affixal")]
     assert not write_by_rule("The legs are tapered by hand.", types=affixal, cues={}).texts
 
