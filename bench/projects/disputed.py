@@ -35,7 +35,7 @@ SETTLED = 0.2
 """Share of the conflicts that somebody has settled."""
 
 ONE_REMARK_FOR = 700
-"""Variants of the project for each note, and for each mark “discuss”."""
+"""Variants of the project for each note, and for each mark for discussion."""
 
 SAMPLED_OF_EACH = 150
 """Variants of each type in the sample of the calibration."""

@@ -29,8 +29,8 @@ def to_discuss(state: AdjudicationState) -> None:
     if not marks:
         with st.container(border=True, key="empty"):
             st.write(
-                "No card is marked “discuss”. To mark a card, press D on the Review page. A mark "
-                "decides nothing."
+                "No card is marked for discussion. To mark a card, press D on the Review page. A "
+                "mark is not a decision."
             )
             st.page_link("pages/review.py", label="Review")
         return

@@ -1,4 +1,4 @@
-"""Conflicts and marks “discuss” on the command line."""
+"""Conflicts and marks for discussion on the command line."""
 
 from pathlib import Path
 
@@ -29,5 +29,5 @@ def test_a_variant_is_marked_and_the_mark_lifted(loaded_home: Path) -> None:
     assert "already" in complaint("review", "discuss", uid, "--reviewer", "Bo")
     assert ask("review", "discuss", uid, "--lift", "--reviewer", "Bo")["marked"] is False
     assert "no mark to remove" in complaint("review", "discuss", uid, "--lift", "--reviewer", "Bo")
-    assert "marked “discuss” again" in said("review", "undo", "--reviewer", "Bo")
+    assert "marked for discussion again" in said("review", "undo", "--reviewer", "Bo")
     assert len(ask("review", "conflicts")["to_discuss"]) == 1

@@ -1,4 +1,4 @@
-"""Marks “discuss”: listed until lifted or settled, taken back, and without any say."""
+"""Marks for discussion: listed until lifted or settled, taken back, and without any say."""
 
 import pytest
 from sqlalchemy import Engine, text

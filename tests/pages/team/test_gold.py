@@ -192,7 +192,7 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
     press(app, "4")
     press(app, "n")
     right = (first.verdict is Verdict.ACCEPT) + (second.verdict is Verdict.REJECT)
-    assert f"You had {right} of 2 right" in "".join(one.value for one in app.header)
+    assert f"You got {right} of 2 right" in "".join(one.value for one in app.header)
     with reading(project) as session:
         assert current_round(session, ada).is_finished
         assert session.execute(select(func.count()).select_from(Decision)).scalar() == before
