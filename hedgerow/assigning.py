@@ -21,7 +21,7 @@ class Assigning:
         """Have several people decide on a share of the variants, without seeing each other's
         verdicts.
 
-        Earlier decisions are kept and count.
+        Earlier decisions are kept and still count.
 
         Args:
             reviewers: number of people who decide on each of these variants.

@@ -87,7 +87,7 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
         uid = session.get_one(Variant, 2).uid
     app = section(open_page, "Gold items")
     assert "1 item for the review queue, 2 for practice rounds." in texts(app)
-    assert "choose a rate" in texts(app) and not app.exception
+    assert "set a frequency" in texts(app) and not app.exception
     app.text_input(key="gold-uid").set_value(uid).run()
     assert app.button(key="make-gold").disabled, "no verdict is preselected"
     app.segmented_control(key="gold-verdict").set_value(Verdict.REJECT).run()
