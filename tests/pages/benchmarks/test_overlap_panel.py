@@ -101,7 +101,7 @@ def test_train_says_it_before_it_starts(released: Engine) -> None:
     assert test.button(key="train-click") and not test.exception
     test = finished(test)
     assert SAID in page_text(test) and not test.exception
-    assert "5 words in a row with the bundled retention texts" in page_text(test)
+    assert "5 consecutive words with the bundled retention texts" in page_text(test)
     assert "Door 1" not in unsafe_texts(test) and "doors.jsonl" not in unsafe_texts(test)
     assert "In the release" in test.dataframe[0].value
 

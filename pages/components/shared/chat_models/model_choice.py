@@ -79,7 +79,7 @@ def model() -> dict[str, Any]:
         max_chars=500,
         persist_state="session",
         placeholder=without_login(open_project.settings().openai_base_url) or OWN_ADDRESS,
-        help="The address of a server with OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
+        help="The address of a server with OpenAI's API, such as http://127.0.0.1:8000/v1 for "
         "vLLM. Leave it empty for the address in the placeholder. See docs/generation.md.",
     )
     return {"provider": OPENAI, "model": (name or "").strip(), "base_url": address.strip()}

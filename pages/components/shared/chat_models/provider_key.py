@@ -62,7 +62,7 @@ def draw(base_url: str, place: str = "") -> None:
         st.text(f"Key: set in the environment ({KEY_VARIABLE}).")
         return
     st.text_input(
-        "Key, for this session only",
+        "API key, for this session only",
         key=_BOX + place,
         type="password",
         autocomplete="off",

@@ -17,7 +17,7 @@ _PROBLEM = "llm_arms_problem"
 
 _IDEA = (
     "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on only negation, and on only hedging. All three models answer the same "
+    "paper's types, on negation only, and on hedging only. All three models answer the same "
     "validation questions, about negations and hedges of any type."
 )
 
@@ -31,7 +31,7 @@ def show() -> None:
             progress_view.follow(run, title=_title(run), more=_states)
     error_messages.show_kept(_PROBLEM)
     if not runs:
-        st.text("No study yet. Under Train, choose a model and press “Run the ablation”.")
+        st.text("There is no study yet. Under Train, choose a model and press “Run the ablation”.")
         return
     by_id = {run.id: run for run in runs}
     chosen = by_id[
@@ -49,7 +49,7 @@ def show() -> None:
 
 def _title(run: Run) -> str:
     base = short_name(run.parameters["base"])
-    return f"the arms of {base} on release {run.parameters['release']}"
+    return f"ablation of {base} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:
@@ -81,9 +81,9 @@ def _table(run: Run) -> None:
         placeholder="–",
     )
     st.caption(
-        "Before → after training: shares of validation questions answered correctly (all, those "
-        "about negations (Yes), and those about hedges and paraphrases (No)), and the loss on "
-        "their answers."
+        "Values before → after training. The first three rows are the shares of validation "
+        "questions answered correctly: all, those about negations (Yes), and those about hedges "
+        "and paraphrases (No). The loss is on the answers to all of them."
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)

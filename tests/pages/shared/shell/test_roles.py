@@ -89,7 +89,7 @@ PAGES = {
     "generate": "Only leads can start runs.",
     "anchors": "Only leads can add anchors.",
     "benchmarks": "Only leads can start measurements.",
-    "train": "Only leads can start trainings.",
+    "train": "Only leads can start training runs.",
     "settings": "Only leads can change these settings.",
     "adjudicate": "Only leads can settle conflicts.",
 }
