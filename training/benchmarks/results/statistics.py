@@ -102,9 +102,9 @@ def interval_of_extreme(score: float, units: int) -> Interval:
 def compare(first: Result, second: Result) -> PairedTest:
     """Test whether two models differ, item by item.
 
-    Where each item is right or wrong by itself, McNemar's exact test: among the items that only one
-    model got right, each is as likely to be first's as second's. Where items come in groups made
-    from the same sentence, or the score is a correlation, McNemar does not hold; there a
+    Where each item is right or wrong by itself, an exact McNemar test: among the items that only
+    one model got right, each is as likely to be first's as second's. Where items come in groups
+    made from the same sentence, or the score is a correlation, McNemar does not hold; there a
     permutation test swaps the two models' answers, group by group, at random (for a correlation
     their ranks, since different models' scores are on different scales).
 

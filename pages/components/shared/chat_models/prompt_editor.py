@@ -74,7 +74,7 @@ def author_of(chosen: PromptVersion) -> str:
 
 
 def show_message(*, place: str) -> None:
-    """Draw the result of the last click on *Save the copy*."""
+    """Draw the result of the last click on *Save as new version*."""
     if message := st.session_state.pop(_message_key(place), ""):
         st.text(message)
 
@@ -89,7 +89,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         key=key,
         max_chars=MAX_TEMPLATE,
         persist_state="session",
-        help="Edit the template and save a copy as the next version. This version stays. "
+        help="Edit the template and save it as a new version. This version is kept. "
         + " ".join(f"{where} is replaced by {what}." for where, what in PLACES[name].items()),
     )
     edited = template.strip() != chosen.template
@@ -97,7 +97,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         return template
     with st.container(horizontal=True):
         st.button(
-            "Save the copy",
+            "Save as new version",
             key=f"{place}-save-prompt",
             type="primary",
             disabled=not edited,

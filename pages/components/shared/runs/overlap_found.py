@@ -72,7 +72,7 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
                 format="localized",
-                help="Items with a text that shares this many words in a row with a text of the "
+                help="Items with a text that shares this many consecutive words with a text of the "
                 "release.",
             ),
             "Share": st.column_config.NumberColumn(format="percent"),
@@ -102,7 +102,7 @@ def by_field(found: Sequence[OverlapWithTest]) -> None:
     )
     st.caption(
         "A query is what a benchmark asks or compares (SemAntoNeg's input, the first sentence of a "
-        "pair). A document is what it is compared with. An item can count in several fields."
+        "pair). A document is what the query is compared with. An item can count in several fields."
     )
 
 
@@ -167,9 +167,9 @@ def examples(found: Sequence[OverlapWithTest], *, key: str) -> None:
                 "card in Review, in a new tab.",
                 width=60,
             ),
-            "Its text": st.column_config.TextColumn(width=330),
-            "In the release": st.column_config.TextColumn(width=330),
-            "Shared": st.column_config.TextColumn(width=190),
+            "Its text": st.column_config.TextColumn("Benchmark text", width=330),
+            "In the release": st.column_config.TextColumn("Release text", width=330),
+            "Shared": st.column_config.TextColumn("Shared words", width=190),
             "Item": st.column_config.NumberColumn(format="localized", width=60),
         },
     )
@@ -197,9 +197,9 @@ def example_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
 
 
 def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> None:
-    """The figures and the texts as CSV."""
+    """The counts and the texts as CSV."""
     parts = {
-        "Figures": ("overlap", [_row(entry) for entry in found]),
+        "Counts": ("overlap", [_row(entry) for entry in found]),
         "Fields": ("overlap-fields", field_rows(found)),
         "Texts": ("overlap-texts", example_rows(found)),
     }
