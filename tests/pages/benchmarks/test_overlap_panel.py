@@ -111,7 +111,7 @@ def test_few_lines_are_enough_for_many_benchmarks() -> None:
     clean = [compared(key=f"{n}" * 16, overlapping=0, exact=0) for n in range(7, 9)]
     said = overlap_lines.lines([*clean, *shared])
     assert [line.partition(" ")[0] for line in said] == ["6", "5", "4", "3", "2", "No"]
-    assert said[4].startswith("2 more ") and "No item of 2 benchmark files (SemAntoNeg)" in said[5]
+    assert said[4].startswith("2 more ") and "No item in 2 benchmark files (SemAntoNeg)" in said[5]
     assert overlap_lines.lines(clean[:1])[0].startswith("None of 1,234 items")
     broken = compared(problem="It is gone.", overlapping=0, exact=0)
     assert overlap_lines.lines([broken]) == ["SemAntoNeg (a.jsonl) was not compared: It is gone."]

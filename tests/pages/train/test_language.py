@@ -117,7 +117,7 @@ def test_results_show_figures_curves_and_the_folder(released: Engine, small_llam
     said = page_text(test)
     assert "Finetuned on 24 question pairs (left out as too long: 2 pairs)" in said
     assert "of release 1 in 30 steps" in said
-    assert "It answers 87.5% of the validation questions correctly; its base model" in said
+    assert "The model answers 87.5% of the validation questions correctly; its base model" in said
     figures, every = (frame.value for frame in test.dataframe)
     assert list(figures["After"]) == ["87.5%", "100.0%", "75.0%", "0.5000"]
     assert list(every["Run"]) == [2, first]

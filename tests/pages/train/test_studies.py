@@ -99,7 +99,7 @@ def test_one_click_stores_a_study_and_starts_its_process(
     test = page(STUDIES)
     assert "3 runs" in page_text(test) and "in total: All types" in page_text(test)
     assert test.button("study-start-writers").disabled
-    assert "none by rules" in page_text(test)
+    assert "none written by rules" in page_text(test)
     assert "onerror" not in unsafe_texts(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run().button("study-start-types").click().run()
