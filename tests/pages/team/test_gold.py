@@ -117,7 +117,7 @@ def test_the_rate_and_who_practises_first_are_chosen_there(
     with reading(project) as session:
         assert (get_setting(session, GOLD_RATE), get_setting(session, PRACTISE_FIRST)) == (20, True)
     assert app.selectbox(key="gold-rate-20").value == 20
-    assert "choose a rate" not in texts(app)
+    assert "set a frequency" not in texts(app)
 
 
 @pytest.mark.parametrize(
