@@ -209,8 +209,8 @@ def checked_text(text: str) -> str:
     clean = canonical(text)
     if not clean or len(clean) > MAX_TEXT:
         raise HedgerowError(
-            f"Expected a text of 1 to {MAX_TEXT} characters, found {len(clean)}; "
-            "write one, or reject the variant."
+            f"Expected a text of 1 to {MAX_TEXT} characters, found {len(clean)}. "
+            "Change the text, or reject the variant."
         )
     return clean
 

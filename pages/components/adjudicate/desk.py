@@ -45,7 +45,7 @@ _KEYS = (
     ),
     ("L", "show your latest decisions; you can undo any of them"),
     ("P", "copy the card's permalink"),
-    ("Q, K, O", "the next type, source or order; with Shift, the previous one"),
+    ("Q, K, O", "go to the next type, source or order; with Shift, to the previous one"),
     ("Esc", "close the open panel; what you typed is kept"),
     ("H", "show or hide these keys"),
 )

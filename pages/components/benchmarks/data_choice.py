@@ -57,7 +57,7 @@ def _data(kind: type[Benchmark[Any]]) -> list[DataChoice]:
 
 
 def _metric(kind: type[Benchmark[Any]]) -> str:
-    chance = f" ({kind.chance:.0f} points by chance)" if kind.chance else ""
+    chance = f" (chance: {kind.chance:.0f} points)" if kind.chance else ""
     return f"Metric: {METRICS.get(kind.metric, kind.metric)}{chance}."
 
 

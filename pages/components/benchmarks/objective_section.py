@@ -35,8 +35,8 @@ def draw(rows: Sequence[Scored]) -> None:
         alt_text="Accuracy on SemAntoNeg by training objective, published and measured models",
     )
     st.caption(
-        "The paper's Figure 1, from its Table 8. Thin line: a published model. Bar: the middle "
-        "half of the group. Thick line: its mean. Dashed line: chance. Diamonds: models that "
+        "Figure 1 of the SemAntoNeg paper, from its Table 8. Thin line: a published model. Bar: "
+        "the middle half of the group. Thick line: its mean. Dashed line: chance. Diamonds: models that "
         "you measured, each below the group of its objective. As in the paper, the objective is "
         "taken from the model's name. Models without one in their name come last. A model that "
         "is published under two names counts twice. Published accuracies are over "
@@ -44,7 +44,12 @@ def draw(rows: Sequence[Scored]) -> None:
     )
     head = [name.capitalize() for name in GROUP_HEAD]
     lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]
-    st.dataframe(lines, hide_index=True, key="objective-groups")
+    st.dataframe(
+        lines,
+        hide_index=True,
+        key="objective-groups",
+        column_config={"Least": "Minimum", "Most": "Maximum"},
+    )
     with st.expander(f"All {len(every)} models", icon=":material/table:", key="objective-all"):
         head = [name.capitalize() for name in MODEL_HEAD]
         lines = [dict(zip(head, row, strict=True)) for row in model_rows(every)]

@@ -11,11 +11,11 @@ from pages.components.shared.shell.count_cache import follow_making
 from training.benchmarks.contamination import known
 
 LONGEST = 20
-"""Range of words in a row; more would be nearly whole sentences."""
+"""Range of consecutive words; more would be nearly whole sentences."""
 
 
 def show() -> None:
-    """The release, the number of words in a row, the numbers, and the texts."""
+    """The release, the number of consecutive words, the numbers, and the texts."""
     numbers = open_project.ask(release_numbers)
     if not numbers:
         st.text("There is no release to compare with benchmarks yet.")
@@ -36,15 +36,15 @@ def _compare(numbers: list[int]) -> None:
     with st.container(horizontal=True, key="overlap-fields"):
         number = st.selectbox("Release", numbers, key="overlap-release", bind="query-params")
         n = st.number_input(
-            "Words in a row",
+            "Consecutive words",
             SHORTEST,
             LONGEST,
             SHORTEST,
             key="overlap-n",
             bind="query-params",
-            help="An item overlaps if one of its texts shares this many words in a row with a "
-            "text of the release. Case and punctuation are ignored. Unrelated texts often share "
-            "fewer than five words in a row.",
+            help="An item overlaps if one of its texts shares this many consecutive words with a "
+            "text of the release. Case and punctuation are ignored. Even unrelated texts often "
+            "share sequences of up to four words.",
         )
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release, n=int(n))

@@ -88,7 +88,7 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
         selection_mode="multi",
         key="bench-details",
         persist_state="session",
-        help="Time and cost are averages per item over the shown benchmarks. Local models have "
+        help="Time and cost are averages per item over the benchmarks shown. Local models have "
         "no cost.",
     )
     return chosen, tasks, [title for title in DETAILS if title in more]

@@ -112,7 +112,7 @@ def test_language_models_are_measured_with_tasks_of_ones_own_too(
 def test_order_and_missing_answers_of_language_models_are_shown(
     measured: Engine, tmp_path: Path
 ) -> None:
-    assert not frames_of(page(SCORES), "Answers 1 (%)"), "encoders are asked nothing"
+    assert not frames_of(page(SCORES), "First chosen (%)"), "encoders are asked nothing"
     data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
     scores = [[np.nan] * 3 if n < 2 else [0.1, 0.2, 0.9] for n in range(len(data.items))]
     result = asked(data.evaluate([np.array(row) for row in scores]))
@@ -123,10 +123,10 @@ def test_order_and_missing_answers_of_language_models_are_shown(
         newest = row.scalars().first()
         assert newest is not None
         newest.summary = {**newest.summary, "edited": {"relevance": 3}}
-    table = frame_of(page(SCORES), "Model", "Answers 1 (%)").iloc[0]
+    table = frame_of(page(SCORES), "Model", "First chosen (%)").iloc[0]
     assert table["Model"] == f"{HOSTILE} (chat, both orders, relevance prompt 3)"
     assert table["Prompt"] == "Three sentences, version 2"
-    assert (table["Answers 1 (%)"], table["Changed (%)"]) == (61.1, 50.0)
+    assert (table["First chosen (%)"], table["Order-dependent (%)"]) == (61.1, 50.0)
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()

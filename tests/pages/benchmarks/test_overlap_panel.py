@@ -108,7 +108,7 @@ def test_train_says_it_before_it_starts(released: Engine) -> None:
     assert test.button(key="train-click") and not test.exception
     test = finished(test)
     assert SAID in page_text(test) and not test.exception
-    assert "5 words in a row with the bundled retention texts" in page_text(test)
+    assert "5 consecutive words with the bundled retention texts" in page_text(test)
     assert "doors.jsonl" not in unsafe_texts(test)
     assert len(overlapping_texts(test)) == 1
 
@@ -119,7 +119,7 @@ def test_few_lines_are_enough_for_many_benchmarks() -> None:
     found = overlap_lines.lines([*clean, *shared])
     assert [line.partition(" ")[0] for line in found] == ["6", "5", "4", "3", "2", "No"]
     assert (
-        found[4].startswith("2 more ") and "No item of 2 benchmark files (SemAntoNeg)" in found[5]
+        found[4].startswith("2 more ") and "No item in 2 benchmark files (SemAntoNeg)" in found[5]
     )
     assert overlap_lines.lines(clean[:1])[0].startswith("None of 1,234 items")
     broken = compared(problem="It is gone.", overlapping=0, exact=0)

@@ -63,7 +63,7 @@ def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     assert "run 7: +50.0 points compared with base, not statistically significant" in page_text(
         test
     )
-    assert "Only run 7 is right on 3 items, only base on 0." in page_text(test)
+    assert "On 3 items, only run 7 is right; on 0, only base is." in page_text(test)
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
     test.selectbox(key).set_value("run 7").run()
     assert "Choose two different models." in page_text(test)

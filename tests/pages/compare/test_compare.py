@@ -161,8 +161,8 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     app = open_page("compare")
     assert "Not measured yet" not in page_text(app)
     assert [(metric.label, metric.value) for metric in app.metric] == [
-        ("Model A correct", "0%"),
-        ("Model B correct", "100%"),
+        ("Ranked correctly by A", "0%"),
+        ("Ranked correctly by B", "100%"),
     ]
     assert charts(app) == 2
     numbers = app.dataframe[0].value.set_index("Metric")
@@ -224,7 +224,7 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
 ) -> None:
     store_matrices(app_engine, models, SENTENCES)
     type_sentences(compare, "Alone.")
-    assert "Expected 2 to 200 different sentences, one per line, found 1." in page_text(compare)
+    assert "Expected 2 to 200 different sentences, one per line, but found 1." in page_text(compare)
     type_sentences(compare, "\n".join([*SENTENCES, SENTENCES[0]]))
     assert any("Ignored 1 repeated sentence" in caption.value for caption in compare.caption)
     assert charts(compare) == 3

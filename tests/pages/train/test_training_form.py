@@ -97,7 +97,7 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
 ) -> None:
     first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
     test = page()
-    assert "It starts when the current training has ended." in page_text(test)
+    assert "It starts when the current run has ended." in page_text(test)
     test.number_input("train-seed-box").set_value(1)
     test.button("train-click").click().run()
     assert f"Run {first} is already training with the same settings" in page_text(test)

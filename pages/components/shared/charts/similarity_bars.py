@@ -218,10 +218,10 @@ def distribution(
             alt.Tooltip("label:N", title="Type"),
             alt.Tooltip("series:N", title="Training"),
             alt.Tooltip("median:Q", title="Median", format=".3f"),
-            alt.Tooltip("lower:Q", title="Quarter below", format=".3f"),
-            alt.Tooltip("upper:Q", title="Quarter above", format=".3f"),
-            alt.Tooltip("least:Q", title="Tenth below", format=".3f"),
-            alt.Tooltip("most:Q", title="Tenth above", format=".3f"),
+            alt.Tooltip("lower:Q", title="25th percentile", format=".3f"),
+            alt.Tooltip("upper:Q", title="75th percentile", format=".3f"),
+            alt.Tooltip("least:Q", title="10th percentile", format=".3f"),
+            alt.Tooltip("most:Q", title="90th percentile", format=".3f"),
         ],
     )
     axis = alt.X(

@@ -71,7 +71,7 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
                 format="localized",
-                help="Items with a text that shares this many words in a row with a text of the "
+                help="Items with a text that shares this many consecutive words with a text of the "
                 "release.",
             ),
             "Share": st.column_config.NumberColumn(format="percent"),
@@ -101,7 +101,7 @@ def by_field(found: Sequence[OverlapWithTest]) -> None:
     )
     st.caption(
         "A query is what a benchmark asks or compares (SemAntoNeg's input, the first sentence of a "
-        "pair). A document is what it is compared with. An item can count in several fields."
+        "pair). A document is what the query is compared with. An item can count in several fields."
     )
 
 
@@ -180,9 +180,9 @@ def example_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
 
 
 def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> None:
-    """The figures and the texts as CSV."""
+    """The counts and the texts as CSV."""
     parts = {
-        "Figures": ("overlap", [_row(entry) for entry in found]),
+        "Counts": ("overlap", [_row(entry) for entry in found]),
         "Fields": ("overlap-fields", field_rows(found)),
         "Texts": ("overlap-texts", example_rows(found)),
     }

@@ -187,7 +187,7 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     if shown.variant.second_look:
         parts.append(_chip("", "second look", title="The anchor was corrected. Decide again."))
     if hidden:
-        title = "Diagnostics, notes and verdicts are hidden, so that each reviewer decides alone."
+        title = "Diagnostics, notes and verdicts are hidden so that you decide independently."
         parts.append(_chip("", "blind", title=title))
         return _chip_row(parts)
     if shown.notes:

@@ -18,7 +18,7 @@ _PROBLEM = "llm_arms_problem"
 
 _IDEA = (
     "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on only negation, and on only hedging. All three models answer the same "
+    "paper's types, on negation only, and on hedging only. All three models answer the same "
     "validation questions, about negations and hedges of any type."
 )
 
@@ -33,7 +33,7 @@ def show() -> None:
     error_messages.show_kept(_PROBLEM)
     if not runs:
         no_results.box(
-            "No study yet. Under Train, choose a model and press “Run the ablation”.",
+            "There is no study yet. Under Train, choose a model and press “Run the ablation”.",
             section=section_choice.TRAIN,
             key=section_choice.SECTION,
         )
@@ -54,7 +54,7 @@ def show() -> None:
 
 def _title(run: Run) -> str:
     base = short_name(run.parameters["base"])
-    return f"the arms of {base} on release {run.parameters['release']}"
+    return f"ablation of {base} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:
@@ -86,9 +86,9 @@ def _table(run: Run) -> None:
         placeholder="–",
     )
     st.caption(
-        "Before → after training: shares of validation questions answered correctly (all, those "
-        "about negations (Yes), and those about hedges and paraphrases (No)), and the loss on "
-        "their answers."
+        "Values before → after training. The first three rows are the shares of validation "
+        "questions answered correctly: all, those about negations (Yes), and those about hedges "
+        "and paraphrases (No). The loss is on the answers to all of them."
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)

@@ -24,7 +24,7 @@ from training.llm.provider.request import (
 _PROVIDERS_OWN = "automatic"
 
 
-@rights.for_leads("start trainings")
+@rights.for_leads("start training runs")
 def box(numbers: list[int]) -> None:
     """The release, the model, the estimate, and the button.
 

@@ -34,7 +34,7 @@ FEW = 2
 
 _IDEA = (
     "Finetune a hosted model on the same questions. Any server with OpenAI's finetuning "
-    "protocol works. The sentences of your release are sent to it."
+    "API works. The sentences of your release are sent to it."
 )
 
 
@@ -51,7 +51,7 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         provider_form.box(numbers)
     else:
-        st.text("The questions are made from a release. There is none yet.")
+        st.text("The questions are made from a release, but there is none yet.")
         st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
     _models([run for run in runs if run.state == RunState.DONE])
 

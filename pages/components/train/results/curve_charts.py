@@ -90,7 +90,7 @@ def lines(
         x=_epochs(),
         y=y,
         tooltip=[
-            alt.Tooltip("series:N", title="Figure"),
+            alt.Tooltip("series:N", title="Metric"),
             alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
             alt.Tooltip("step:Q", title="Step"),
             alt.Tooltip("value:Q", title="Value", format=format_),

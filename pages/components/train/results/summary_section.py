@@ -45,7 +45,7 @@ def draw(runs: Sequence[Run]) -> None:
     """The results of the chosen run."""
     if not runs:
         no_results.box(
-            "No training run has ended yet. Start one under Train.",
+            "No training run has finished yet. Start one under Train.",
             section=section_choice.TRAIN,
             key=section_choice.SECTION,
         )
@@ -89,7 +89,7 @@ def _summary(run: Run) -> str:
     only = f" (only variants by {', '.join(by)})" if by else ""
     best = "" if kept == result["steps"] else f", keeping step {kept:,} as the best"
     named = run.parameters.get("preset")
-    preset = f" with the preset {named}" if named else ""
+    preset = f" with the “{named}” preset" if named else ""
     return (
         f"Trained{preset} for {result['steps']:,} steps{best}, with {recipe['batch_size']} "
         f"{rows_of(recipe['loss'])} each, on {result['triples']:,} triples of release "

@@ -53,7 +53,7 @@ def lines(found: Sequence[OverlapWithTest]) -> list[str]:
         names = ", ".join(dict.fromkeys(entry.title for entry in clean))
         n = clean[0].overlap.n
         sentences.append(
-            f"No item of {len(clean)} benchmark files ({names}) shares {n} words in a row with "
+            f"No item in {len(clean)} benchmark files ({names}) shares {n} consecutive words with "
             "the release."
         )
     return sentences
