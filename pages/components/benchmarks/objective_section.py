@@ -36,10 +36,10 @@ def draw(rows: Sequence[Scored]) -> None:
     )
     st.caption(
         "Figure 1 of the SemAntoNeg paper, from its Table 8. Thin line: a published model. Bar: "
-        "the middle half of the group. Thick line: its mean. Dashed line: chance. Diamonds: models that "
-        "you measured, each below the group of its objective. As in the paper, the objective is "
-        "taken from the model's name. Models without one in their name come last. A model that "
-        "is published under two names counts twice. Published accuracies are over "
+        "the middle half of the group. Thick line: its mean. Dashed line: chance. Diamonds: "
+        "models that you measured, each below the group of its objective. As in the paper, the "
+        "objective is taken from the model's name. Models without one in their name come last. "
+        "A model that is published under two names counts twice. Published accuracies are over "
         f"{SemAntoNeg.published_items:,} items, yours over {own[0].n:,}."
     )
     head = [name.capitalize() for name in GROUP_HEAD]

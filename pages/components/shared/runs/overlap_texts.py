@@ -14,8 +14,8 @@ from pages.components.shared.formatting.diff import join
 HEADS = {
     "Card": "Card",
     "Its text": "Benchmark text",
-    "In the release": "In the release",
-    "Shared": "Shared",
+    "In the release": "Release text",
+    "Shared": "Shared words",
     "Item": "Item",
     "Benchmark": "Benchmark",
 }
