@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.orm import Session
 from sqlmodel import col
@@ -122,8 +122,8 @@ def _audit(engine: Engine, *, start_in_the_middle: bool = False, **wanted: Any) 
             wanted["reviewer_id"] = _person(session)
         start: audit.Place = audit.START
         if start_in_the_middle:
-            newest = session.execute(select(col(Decision.id)).order_by(col(Decision.id).desc()))
-            start = {"decisions": (newest.scalars().first() or 0) // 2}
+            newest = session.execute(select(func.max(col(Decision.id)))).scalar()
+            start = {"decisions": (newest or 0) // 2}
         return audit.page(session, Filters(**wanted), start=start, limit=SHOWN)
 
 
