@@ -146,7 +146,7 @@ def _given(session: Session, variant_ids: Collection[int] | Select[int]) -> Iter
         )
         .order_by(col(Decision.id))
     )
-    for row in session.execute(query).yield_per(1000):
+    for row in session.execute(query):
         variant_id, person, name, verdict, reason, note, settles, blind, at, shown_at, *made = row
         yield GivenVerdict(
             variant_id=variant_id,
@@ -293,7 +293,7 @@ def _texts(session: Session, variant_ids: Collection[int] | Select[int]) -> Iter
         .join(Source, col(Source.id) == col(Variant.source_id))
         .where(col(Variant.id).in_(variant_ids))
     )
-    return (_Texts(*row) for row in session.execute(query).yield_per(1000))
+    return (_Texts(*row) for row in session.execute(query))
 
 
 def settled(
