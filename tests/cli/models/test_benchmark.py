@@ -287,7 +287,10 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
         ),
         (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
         (["mteb:quick", "--architecture", "tf-idf"], "an embedding model"),
-        (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
+        (
+            ["nevir", "--architecture", "random", "--budget", "1"],
+            "--budget requires --architecture chat",
+        ),
         (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
         (["nevir", "--architecture", "chat", "--model", "x"], "OpenAI needs an API key"),
         (["mteb:quick", "--model", "x", "--data", "y"], "Expected no data"),
