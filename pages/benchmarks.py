@@ -14,7 +14,7 @@ from pages.components.shared.shell import frame
 
 frame.begin(
     "Benchmarks",
-    "Measure how well a model handles negation, what it lost elsewhere, and which items "
+    "Measure how well a model handles negation, what it loses elsewhere, and which items "
     "it gets wrong.",
 )
 prompt_editor.ensure()

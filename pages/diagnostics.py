@@ -64,7 +64,7 @@ def _flags(view: PageView) -> None:
         return
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
-    figure = partial(shares.heat_map, cells, columns=names, of="Measured variants")
+    figure = partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants")
     save.chart(
         figure,
         name="flags",
@@ -107,8 +107,8 @@ SECTIONS = {
 
 frame.begin(
     "Diagnostics",
-    "See each type's distance from its anchors, flags, diversity and acceptance, and find words "
-    "that reveal a variant's class.",
+    "See how far variants are from their anchors, how varied they are, and which are flagged or "
+    "accepted. Find words that reveal a variant's class.",
 )
 counts = CachedCounts()
 if counts.empty:

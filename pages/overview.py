@@ -96,22 +96,21 @@ def _sentence(
             )
         case StepKind.MEASURE:
             return (
-                f"{_variants(step.count)} not measured yet. The review queue uses distances, "
+                f"{_are(step.count)} not measured yet. The review queue uses distances, "
                 "similarities and flags to show the most doubtful variants first."
             )
         case StepKind.SETTLE:
-            in_conflict = "1 variant is" if step.count == 1 else f"{step.count:,} variants are"
             return (
-                f"{in_conflict} in conflict: reviewers disagree. A release leaves such variants "
-                "out until somebody settles them."
+                f"{_are(step.count)} in conflict: reviewers disagree. A release leaves such "
+                "variants out until somebody settles them."
             )
         case StepKind.REVIEW:
             by_type = ", ".join(f"{labels[s.type_id]} {s.count:,}" for s in pending)
-            return f"{_variants(sum(s.count for s in pending))} pending: {by_type}."
+            return f"{_are(sum(s.count for s in pending))} pending: {by_type}."
         case StepKind.RELEASE if step.release is None:
             return (
-                f"{_variants(step.count)} accepted. A release freezes them as a numbered data set "
-                "that you can train on and others can cite."
+                f"{_are(step.count)} accepted. A release freezes them as a numbered data set that "
+                "you can train on and others can cite."
             )
         case StepKind.RELEASE:
             changes = [f"lacks {counted(step.count, 'accepted variant')}"] if step.count else []
@@ -122,11 +121,16 @@ def _sentence(
                 f"No encoder has been trained on release {step.release} yet. Its training split "
                 f"has {counted(step.count, 'triple')}{of_source}."
             )
-    return f"Download release {step.release} to share it: {_variants(step.count)}{of_source}."
+    held = f"{_variants(step.count)}{of_source}"
+    return f"Release {step.release} has {held}. Download it to share it."
 
 
 def _variants(count: int) -> str:
     return counted(count, "variant")
+
+
+def _are(count: int) -> str:
+    return f"{_variants(count)} {'is' if count == 1 else 'are'}"
 
 
 def _action(step: NextStep, source: str | None) -> None:
@@ -170,19 +174,22 @@ def _in_words(state: Funnel) -> str:
     )
 
 
+_SCALE = "All bars share one scale, except those for triples."
+
+
 def _end_of_the_way(state: Funnel) -> str:
     release = (
-        f"The newest release is number {state.newest.number}"
+        f"The newest release is release {state.newest.number}"
         if state.newest
-        else ("There is no release yet")
+        else "There is no release yet"
     )
     if not state.models:
-        model = "no encoder has been trained yet"
-    elif state.trained_release is None:
-        model = f"models trained: {state.models:,}, the newest not on a release of this project"
-    else:
-        model = f"models trained: {state.models:,}, the newest on release {state.trained_release}"
-    return f"{release}; {model}. All bars share one scale, except those for triples."
+        return f"{release}. No encoder has been trained yet. {_SCALE}"
+    encoders = f"{counted(state.models, 'encoder')} {'has' if state.models == 1 else 'have'}"
+    newest = "" if state.models == 1 else "the newest "
+    number = state.trained_release
+    data = "not on a release of this project" if number is None else f"on release {number}"
+    return f"{release}. {encoders} been trained, {newest}{data}. {_SCALE}"
 
 
 def _table(state: Funnel) -> None:

@@ -48,7 +48,7 @@ def _counts(
         splits = contents.types_by_split.get(type_id, {})
         row = _row(names.get(type_id, type_id), splits)
         if changes is not None:
-            row |= {"New": changes.added.get(type_id, 0), "Gone": changes.gone.get(type_id, 0)}
+            row |= {"Added": changes.added.get(type_id, 0), "Removed": changes.gone.get(type_id, 0)}
         rows.append(row)
     columns = [name for name in rows[0] if name != "Type"]
     rows.append({"Type": "All variants"} | {c: sum(row[c] for row in rows) for c in columns})
@@ -100,7 +100,7 @@ def _freeze(state: ReleaseState) -> None:
         return
     st.write(
         f"A release would contain {counted(now.variants, 'accepted variant')} of "
-        f"{counted(now.anchors, 'anchor')}, enough for {counted(now.triples, 'triple')}. "
+        f"{counted(now.anchors, 'anchor')}, and {counted(now.triples, 'triple')}. "
         f"{_left_out(now, selection)}{_since(newest, changes)}"
     )
     if unfinished := open_project.ask(count_accepted_unfinished):

@@ -75,7 +75,11 @@ def _pick(state: ReviewState, name: str) -> None:
     found = open_project.ask(sample_selection, name, state.reviewer_id) or picked(name)
     if found is None:
         st.query_params.pop(SELECTION, None)
-        state.say("This selection no longer exists. Make it again on its page.", warn=True)
+        state.say(
+            "This selection no longer exists. Go back to the page where you made it, and select "
+            "the variants again.",
+            warn=True,
+        )
     else:
         state.take(found)
 

@@ -32,8 +32,9 @@ def _folder() -> FolderFacts:
 def _machine() -> None:
     st.header("This machine", anchor=False)
     st.caption(
-        "Read at startup from the environment or from a file named .env in the directory where "
-        "you start Hedgerow. For secrets, the table only shows whether they are set."
+        "Hedgerow reads these settings at startup from the environment or from a file named .env "
+        "in the directory where you start it. For secrets, the table only shows whether they are "
+        "set."
     )
     st.dataframe(
         [

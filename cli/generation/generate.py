@@ -45,7 +45,7 @@ def generate(
         typer.Option(
             metavar="NAME",
             callback=one_of(provider_names),
-            help="A server with OpenAI's protocol, or a provider without a server: "
+            help="A server with an OpenAI-compatible API, or a provider without a server: "
             f"{', '.join(provider_names())}.",
         ),
     ] = OPENAI,
@@ -160,8 +160,8 @@ def _show_cost(cost: Cost, as_json: bool) -> None:
     elif found.prompt_tokens is None or found.completion_tokens is None:
         lines.append("Tokens, cost and time are unknown. Try it with --limit 3 first.")
     else:
-        tokens = f"{found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
-        lines.append(f"About {tokens}, based on {counted(found.based_on, 'answered call')}.")
+        tokens = f"{found.prompt_tokens:,.0f} input and {found.completion_tokens:,.0f} output"
+        lines.append(f"About {tokens} tokens, based on {counted(found.based_on, 'answered call')}.")
         lines.append(_money(result["cost"]))
         if found.seconds is not None:
             lines.append(f"About {found.seconds:,.0f} seconds.")

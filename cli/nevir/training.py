@@ -67,7 +67,11 @@ def train_on_pairs(
         int, typer.Option(help="Maximum number of tokens of a training text.")
     ] = DEFAULT.max_length,
     seed: Annotated[
-        int, typer.Option(help="Seed for the order of the data, the dropout and new weights.")
+        int,
+        typer.Option(
+            help="Seed for the order of the data, the dropout and the initial values of new "
+            "weights."
+        ),
     ] = DEFAULT.seed,
     max_pairs: Annotated[
         int | None, typer.Option(help="Train on a random sample of this many pairs. Default: all.")

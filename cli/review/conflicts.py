@@ -1,4 +1,4 @@
-"""List conflicts and variants marked "discuss"."""
+"""List conflicts and variants marked for discussion."""
 
 from typing import Annotated, Any
 
@@ -46,7 +46,7 @@ def show_conflicts(
         )
         lines.append("To settle one, run 'hedgerow review settle UID accept' (or 'reject').")
     if marks:
-        lines.append("Marked “discuss”:")
+        lines.append("Marked for discussion:")
         lines.append(
             table_of(
                 "uid",

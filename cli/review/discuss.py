@@ -16,9 +16,9 @@ def discuss(
     reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Mark a variant "discuss", which decides nothing, or remove the mark."""
+    """Mark a variant for discussion, or remove the mark. A mark is not a decision."""
     if lift and remark:
         raise typer.BadParameter("--remark cannot be combined with --lift")
     marked = this_project().discuss(uid, remark, lift=lift, reviewer=reviewer)
-    line = f"{uid} is marked “discuss”." if marked else f"{uid} is no longer marked “discuss”."
+    line = f"{uid} is {'marked' if marked else 'no longer marked'} for discussion."
     show({"variant": uid, "marked": marked}, as_json, line)

@@ -16,6 +16,6 @@ def note(
     reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add a note to a variant. A note decides nothing."""
+    """Add a note to a variant. A note is not a decision."""
     count = this_project().note(uid, text, reviewer=reviewer)
     show({"variant": uid, "notes": count}, as_json, f"{uid} now has {counted(count, 'note')}.")

@@ -37,7 +37,7 @@ def show_agreement(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far people agree on variants with verdicts of several people, and how far each
+    """Show how far people agree on variants with verdicts from several people, and how far each
     model that gives opinions agrees with people."""
     home = open_home()
     with reading(home.engine) as session:
@@ -74,7 +74,7 @@ def _of_people(found: Agreed, groups: list[Row], by: By) -> list[Line]:
     everything = dict(zip(columns(by), ("all", ""), strict=False)) | overall.facts()
     group = columns(by)[: -len(overall.facts())]
     return [
-        f"{counted(overall.variants, 'variant')} with verdicts of several people:",
+        f"{counted(overall.variants, 'variant')} with verdicts from several people:",
         table_of(
             *group,
             "variants",

@@ -24,7 +24,7 @@ from db.engine import reading
 
 def statistics(
     csv: Annotated[
-        Path | None, typer.Option(help="Also write a CSV file with a row per person and type.")
+        Path | None, typer.Option(help="Also write a CSV file with one row per person and type.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,8 +50,8 @@ def statistics(
         table_of(*titles, rows=rows),
         "verdicts: current verdicts on single variants, without settlements and decisions by "
         "rule. gold, settled: verdicts that match the gold item or the later settlement. shared: "
-        "variants that somebody else has also decided on. Intervals are shown from "
-        f"{FEWEST} verdicts on.",
+        "variants that somebody else has also decided on. Intervals are shown for "
+        f"{FEWEST} or more verdicts.",
         table_of("name", "type", "accepted", rows=by_type),
     )
 

@@ -79,8 +79,8 @@ STARTER = Corpus(
     id="starter",
     source=source_names.STARTER,
     about=(
-        "1,369 sentences in many genres with the paper's six types, negated antonyms and some "
-        "unsupported claims, reviewed by two models."
+        "1,369 sentences in many genres, with variants of the paper's six types, negated "
+        "antonyms and some unsupported claims. Two models have reviewed the variants."
     ),
     anchors=1_369,
     reviewer="starter-llm",
@@ -94,7 +94,7 @@ PASSAGES = Corpus(
     id="passages",
     source=source_names.PASSAGES,
     about=(
-        "819 statements, each with a passage that makes it true, the same passage with one "
+        "819 statements, each with a passage that supports it, the same passage with one "
         "clause weakened or negated, and search requests that only one of the passages answers."
     ),
     anchors=819,

@@ -104,14 +104,18 @@ def outcomes(
         source_id: only variants of this source's anchors; None means all sources.
     """
     columns = _columns(dimension)
-    query = _as_written(
-        select(*columns, col(Variant.status), func.count()), dimension, types, source_id
-    )
-    found: dict[Group, Outcomes] = {}
-    for *group, status, number in session.execute(query.group_by(*columns, col(Variant.status))):
-        outcome = found.setdefault(tuple(group), Outcomes())
-        setattr(outcome, OUTCOMES[status], getattr(outcome, OUTCOMES[status]) + number)
-    return found
+    # Grouping by status as well would make SQLite sort longer keys.
+    counts = [
+        func.count().filter(col(Variant.status) == status).label(outcome)
+        for status, outcome in OUTCOMES.items()
+    ]
+    query = _as_written(select(*columns, *counts), dimension, types, source_id)
+    return {
+        tuple(row[: len(columns)]): Outcomes(
+            **{name: row._mapping[name] for name in OUTCOMES.values()}
+        )
+        for row in session.execute(query.group_by(*columns))
+    }
 
 
 def reject_reasons(

@@ -77,7 +77,7 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
         "Another variant of the same anchor has the same words.",
     ),
     Flag.WRONG_SURFACE: (
-        "wrong surface",
+        "wrong surface form",
         "The variant does not have the form that its type requires.",
     ),
     Flag.CONTENT_DROPPED: (

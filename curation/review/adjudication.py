@@ -116,7 +116,7 @@ def verdicts_on(session: Session, variant_ids: Iterable[int]) -> dict[int, list[
     return found
 
 
-def _given(session: Session, variant_ids: Collection[int]) -> Iterator[GivenVerdict]:
+def _given(session: Session, variant_ids: Collection[int] | Select[int]) -> Iterator[GivenVerdict]:
     child = aliased(Variant)
     query = (
         select(
@@ -251,10 +251,12 @@ def conflicts(
     Args:
         type_ids, source_id: only these types and this source; None for all.
     """
-    ids = list(session.execute(_in_conflict(session, type_ids, source_id)).scalars())
-    verdicts = verdicts_on(session, ids)
+    wanted = _in_conflict(session, type_ids, source_id)
+    verdicts: dict[int, list[GivenVerdict]] = defaultdict(list)
+    for verdict in _given(session, wanted):
+        verdicts[verdict.variant_id].append(verdict)
     found = {}
-    for row in _texts(session, ids):
+    for row in _texts(session, wanted):
         given = latest_of_each(verdicts.get(row.id, ()))
         dispute = _dispute((one.verdict, one.wording and one.wording.uid) for one in given)
         since = max((one.decided_at for one in given), default=None)
@@ -275,24 +277,23 @@ class _Texts(NamedTuple):
     bundled: int
 
 
-def _texts(session: Session, variant_ids: Iterable[int]) -> Iterator[_Texts]:
-    for ids in chunks(variant_ids):
-        query = (
-            select(
-                col(Variant.id),
-                col(Variant.uid),
-                col(Variant.type_id),
-                col(Source.name),
-                col(AnchorRevision.text),
-                col(Variant.text),
-                is_bundled(col(Source.name)),
-            )
-            .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
-            .join(AnchorRevision, of_current_revision())
-            .join(Source, col(Source.id) == col(Variant.source_id))
-            .where(col(Variant.id).in_(ids))
+def _texts(session: Session, variant_ids: Collection[int] | Select[int]) -> Iterator[_Texts]:
+    query = (
+        select(
+            col(Variant.id),
+            col(Variant.uid),
+            col(Variant.type_id),
+            col(Source.name),
+            col(AnchorRevision.text),
+            col(Variant.text),
+            is_bundled(col(Source.name)),
         )
-        yield from (_Texts(*row) for row in session.execute(query))
+        .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+        .join(AnchorRevision, of_current_revision())
+        .join(Source, col(Source.id) == col(Variant.source_id))
+        .where(col(Variant.id).in_(variant_ids))
+    )
+    return (_Texts(*row) for row in session.execute(query))
 
 
 def settled(

@@ -1,6 +1,6 @@
-"""Mark a card “discuss”: it is listed until somebody removes the mark or settles the variant.
+"""Mark a card for discussion: it is listed until somebody removes the mark or settles the variant.
 
-A mark decides nothing. Marks, their removals ("lifts") and undos of either are rows of one
+A mark is not a decision. Marks, their removals ("lifts") and undos of either are rows of one
 append-only table.
 """
 
@@ -114,7 +114,7 @@ def _is_open() -> ColumnElement[bool]:
 
 
 def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "") -> None:
-    """Mark a variant “discuss”. Its status and version do not change.
+    """Mark a variant for discussion. Its status and version do not change.
 
     Args:
         remark: at most ``MAX_NOTE`` characters; may be empty.
@@ -129,7 +129,8 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
         )
     if by := [found.reviewer for found in open_marks(session, variant_id)]:
         raise HedgerowError(
-            f"{by[0]} has already marked this variant “discuss”; to add a remark, leave a note."
+            f"{by[0]} has already marked this variant for discussion. To add a remark, leave a "
+            "note."
         )
     row = DiscussMark(
         variant_id=variant_id, reviewer_id=reviewer_id, kind=MarkKind.MARK, remark=clean
@@ -139,7 +140,7 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
 
 
 def lift(session: Session, variant_id: int, *, reviewer_id: int) -> None:
-    """Remove the mark “discuss” from a variant, whoever made it.
+    """Remove the mark for discussion from a variant, whoever made it.
 
     Raises:
         HedgerowError: the variant is not marked.
@@ -147,7 +148,9 @@ def lift(session: Session, variant_id: int, *, reviewer_id: int) -> None:
     query = select(col(DiscussMark.id)).where(col(DiscussMark.variant_id) == variant_id, _is_open())
     ids = session.execute(query).scalars().all()
     if not ids:
-        raise HedgerowError("This variant is not marked “discuss”, so there is no mark to remove.")
+        raise HedgerowError(
+            "This variant is not marked for discussion, so there is no mark to remove."
+        )
     session.add_all(
         DiscussMark(
             variant_id=variant_id, reviewer_id=reviewer_id, kind=MarkKind.LIFT, of_id=mark_id

@@ -87,8 +87,8 @@ def find_variant(session: Session, uid: str) -> Variant:
     variant = session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
     if variant is None:
         raise HedgerowError(
-            f"There is no variant '{uid}'; copy the uid from a variant's card, or find it with "
-            "'hedgerow search'."
+            f"There is no variant with the uid '{uid}'. Copy the uid from a variant's card, or "
+            "find it with 'hedgerow search'."
         )
     return variant
 

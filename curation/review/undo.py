@@ -75,9 +75,9 @@ class Undone(NamedTuple):
         if self.done is Done.NOTE:
             return f"Note on “{text}” removed."
         if self.done is Done.MARK:
-            return f"“{text}” is no longer marked “discuss”."
+            return f"“{text}” is no longer marked for discussion."
         if self.done is Done.LIFT:
-            return f"“{text}” is marked “discuss” again."
+            return f"“{text}” is marked for discussion again."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
         return f"You undid your {_NOUNS.get(self.done, self.done)}{more}."
 

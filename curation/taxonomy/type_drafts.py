@@ -164,9 +164,11 @@ def _cleaned(wanted: OwnType) -> OwnType:
 def _text(text: str, what: str, most: int, *, least: int = 1) -> str:
     clean = canonical(text)
     if not least <= len(clean) <= most:
+        if not clean:
+            raise HedgerowError(f"Enter {what} of {least} to {most} characters.")
         raise HedgerowError(
-            f"Expected {what} of {least} to {most} characters, found {len(clean) or 'none'}; "
-            f"{'shorten' if len(clean) > most else 'complete'} it."
+            f"Expected {what} of {least} to {most} characters, found {len(clean)}; "
+            f"{'shorten' if len(clean) > most else 'lengthen'} it."
         )
     return clean
 

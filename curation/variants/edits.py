@@ -97,7 +97,9 @@ def _remark(asked: VariantType, hedge: Hedge, original: Variant, known: Variant 
     elif hedge.cue is not None and hedge.cue != original.cue:
         sentences.append(f"Its cue is '{hedge.cue}'.")
     if known is not None and known.id != original.id:
-        sentences.append("The anchor already has this text; that variant replaces this one.")
+        sentences.append(
+            "Another variant of the anchor already has this text and replaces this one."
+        )
     return " ".join(sentences)
 
 
@@ -207,8 +209,8 @@ def checked_text(text: str) -> str:
     clean = canonical(text)
     if not clean or len(clean) > MAX_TEXT:
         raise HedgerowError(
-            f"Expected a text of 1 to {MAX_TEXT} characters, found {len(clean)}; "
-            "write one, or reject the variant."
+            f"Expected a text of 1 to {MAX_TEXT} characters, found {len(clean)}. "
+            "Change the text, or reject the variant."
         )
     return clean
 

@@ -61,7 +61,7 @@ def test_from_a_run_over_its_scores_to_a_record_in_review(
     page.get_by_role("button", name="Run", exact=True).click()
     # A new project has a before and an after: the built-in encoder and the one trained from it.
     models = "hedgerow-minilm, all-MiniLM-L6-v2"
-    message = rf"^Run \d+ is done: 4 results; SemAntoNeg, Hedgerow with {models}\.$"
+    message = rf"^Run \d+ is done\. It has 4 results: SemAntoNeg, Hedgerow with {models}\.$"
     done = page.get_by_text(re.compile(message))
     expect(done).to_be_visible(timeout=RUN_MS)
     settle(page)

@@ -51,11 +51,11 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     box.press("Enter")
     key = page.locator("input[type=password]")
     # A key belongs to the address that the page has when it is typed.
-    expect(key).to_have_attribute("placeholder", "Your own servers usually need none")
+    expect(key).to_have_attribute("placeholder", "Usually not needed for your own server")
     settle(page)
     key.fill(KEY)
     key.press("Enter")
-    expect(page.get_by_text("Key: entered for this session and this address.")).to_be_visible()
+    expect(page.get_by_text("API key: entered for this session and this address.")).to_be_visible()
     expect(key).to_have_count(0)
     settle(page)
     page.get_by_text("Temperature, concurrency, batches").click()

@@ -131,7 +131,7 @@ def test_a_source_chosen_on_the_overview_is_the_one_that_its_link_reviews(
     page.goto(address)
     page.locator(".st-key-source input").click()
     page.get_by_role("option", name="Other").click()
-    expect(page.get_by_text("7 variants pending")).to_be_visible()
+    expect(page.get_by_text("7 variants are pending")).to_be_visible()
     page.locator(".st-key-next-steps").get_by_role("link", name="Review").click()
     expect(card(page)).to_contain_text("The door is open.")
     expect(page.locator(".st-key-menu-queue-source")).to_contain_text("Other: *odd* name")

@@ -113,8 +113,8 @@ def test_who_signs_in_may_what_the_settings_say(
     for path, message in {
         "/generate": "Only leads can start runs.",
         "/anchors?part=Add": "Only leads can add anchors.",
-        "/train": "Only leads can start trainings.",
-        "/benchmarks": "Only leads can start measurements.",
+        "/train": "Only leads can start training runs.",
+        "/benchmarks": "Only leads can start benchmark runs.",
         "/taxonomy?part=Add a type": "Only leads can add types.",
         "/settings": "Only leads can change these settings.",
         "/adjudicate": "Only leads can settle conflicts.",

@@ -71,9 +71,9 @@ def test_what_to_do_next_leads_to_the_pages(
     with reading(app_engine) as session:
         total = funnel(session).total
     shown = texts(app)
-    assert f"{total.variants:,} variants not measured yet" in shown
-    assert f"{total.pending:,} variants pending: Verbal negation 2" in shown
-    assert f"{total.accepted:,} variants accepted" in shown
+    assert f"{total.variants:,} variants are not measured yet" in shown
+    assert f"{total.pending:,} variants are pending: Verbal negation 2" in shown
+    assert f"{total.accepted:,} variants are accepted" in shown
     assert links(app) == ["Review", "Freeze a release"]
 
 
@@ -120,7 +120,9 @@ def test_the_table_agrees_with_the_funnel(with_source: Engine, open_page: OpenPa
         assert (line["Accepted"], line["Released"]) == (row.accepted, row.released)
         assert (line["Triples"], line["Trained on"]) == (row.triples, row.trained)
     assert table.loc["All types", "Triples"] == 12
-    assert "newest on release 1" in "".join(caption.value for caption in app.caption)
+    assert "1 encoder has been trained, on release 1." in "".join(
+        caption.value for caption in app.caption
+    )
     assert links(app) == ["Review", "Download"]
 
 
@@ -214,7 +216,7 @@ def test_the_way_of_one_source_is_shown_where_there_are_several(
     assert HOSTILE not in unsafe_texts(app)
     table = app.dataframe[0].value
     assert (table["Anchors"].tolist()[-1], table["Variants"].tolist()[-1]) == (2, 7)
-    assert "7 variants pending" in texts(app) and "1 anchor has no variants yet" in texts(app)
+    assert "7 variants are pending" in texts(app) and "1 anchor has no variants yet" in texts(app)
     app.switch_page("pages/anchors.py").run()
     assert app.selectbox(key="anchors-source").value is None
     assert len(app.dataframe[0].value) == 3
@@ -239,19 +241,17 @@ def test_what_to_do_next_is_of_the_chosen_source_and_leads_to_it(
         )
         accept(session, shown(other["word"], at=now()), reviewer_id=ada)
     app = open_page("overview")
-    assert "Download release 1 to share it: 7 variants." in texts(app)
+    assert "Release 1 has 7 variants. Download it to share it." in texts(app)
     app.selectbox(key="source").select("Other").run()
     page_words = texts(app)
-    assert "5 variants pending" in page_words and "1 variant is in conflict" in page_words
+    assert "5 variants are pending" in page_words and "1 variant is in conflict" in page_words
     assert "Release 1 lacks 1 accepted variant." in page_words
-    assert (
-        "Download release 1" not in page_words and "No encoder has been trained" not in page_words
-    )
+    assert "Download it" not in page_words and "No encoder has been trained" not in page_words
     found = {link.label: link.proto.query_string for link in app.get("page_link")}
     assert found["Review"] == "queue-source=Other"
     assert "queue-source=Other" in found["Settle"] and "queue=In+conflict" in found["Settle"]
     app.selectbox(key="source").select("test").run()
-    assert "Download release 1 to share it: 7 variants of this source." in texts(app)
+    assert "Release 1 has 7 variants of this source. Download it to share it." in texts(app)
     assert "pending" not in texts(app)
 
 

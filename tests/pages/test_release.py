@@ -101,7 +101,7 @@ def test_what_would_be_frozen_is_shown_before(
 ) -> None:
     app = open_page("release")
     assert (
-        "A release would contain 7 accepted variants of 1 anchor, enough for 12 triples. There "
+        "A release would contain 7 accepted variants of 1 anchor, and 12 triples. There "
         "is no release yet." in said(app)
     )
     counts = table(app, NOW)
@@ -165,8 +165,8 @@ def test_changes_since_the_newest_release_are_counted_by_type(
     app = open_page("release")
     assert "Since release 1: 2 added, 1 removed." in said(app)
     counts = table(app, NOW)
-    assert (counts["Verbal negation"]["New"], counts["Verbal negation"]["Gone"]) == (1, 1)
-    assert (counts["All variants"]["New"], counts["All variants"]["Gone"]) == (2, 1)
+    assert (counts["Verbal negation"]["Added"], counts["Verbal negation"]["Removed"]) == (1, 1)
+    assert (counts["All variants"]["Added"], counts["All variants"]["Removed"]) == (2, 1)
 
 
 def test_an_older_release_keeps_its_contents(
@@ -295,7 +295,7 @@ def test_accepted_variants_without_a_triple_are_explained(
     with writing(with_source) as session:
         decide(session, [add_family(session)["verbal"]])
     app = open_page("release")
-    assert "1 accepted variant of 1 anchor, enough for 0 triples" in said(app)
+    assert "1 accepted variant of 1 anchor, and 0 triples" in said(app)
     assert "A triple needs an accepted hedge or paraphrase and an accepted negation" in said(app)
 
 
@@ -310,7 +310,7 @@ def test_every_type_that_is_there_or_gone_has_a_row(
     with writing(app_engine) as session:
         decide(session, [families[0]["verbal"]], good=False)
     app = open_page("release")
-    assert table(app, NOW)["Verbal negation"]["Gone"] == 1
+    assert table(app, NOW)["Verbal negation"]["Removed"] == 1
     assert "Verbal negation" in table(app, CHOSEN)
 
 

@@ -134,7 +134,7 @@ def test_a_model_is_switched_off_after_saying_what_changes(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = open_page("settings")
-    assert "3 decisions · counts" in texts(app)
+    assert "3 decisions · switched on" in texts(app)
     assert HOSTILE in texts(app) and "bold" not in unsafe_texts(app)
     key = next(b.key for b in app.button if str(b.key).startswith("switch-"))
     app = app.button(key=key).click().run()

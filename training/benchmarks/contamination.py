@@ -155,8 +155,8 @@ def bundled_texts_description(found: Sequence[Mapping[str, Any]]) -> str:
     ]
     if not shared:
         return (
-            f"No item of the benchmark files shares {n} words in a row with the bundled retention "
-            "texts."
+            f"No item in the benchmark files shares {n} consecutive words with the bundled "
+            "retention texts."
         )
     *others, last = shared
     items = f"{', '.join(others)} and {last}" if others else last
@@ -164,7 +164,7 @@ def bundled_texts_description(found: Sequence[Mapping[str, Any]]) -> str:
     have = "has" if exact == 1 else "have"
     whole = f"; {counted(exact, 'item')} {have} a text that also appears in full"
     return (
-        f"The bundled retention texts share {n} words in a row with "
+        f"The bundled retention texts share {n} consecutive words with "
         f"{items}{whole if exact else ''}."
     )
 

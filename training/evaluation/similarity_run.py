@@ -94,7 +94,7 @@ def check_sentences(sentences: Sequence[str]) -> None:
     """
     if not 2 <= len(set(sentences)) <= MAX_SENTENCES or len(set(sentences)) < len(sentences):
         raise HedgerowError(
-            f"Expected 2 to {MAX_SENTENCES} different sentences, one per line, found "
+            f"Expected 2 to {MAX_SENTENCES} different sentences, one per line, but found "
             f"{len(set(sentences))}."
         )
 

@@ -1,4 +1,4 @@
-"""LoRA (Hu et al. 2021) through peft: training low-rank changes of the linear layers."""
+"""LoRA (Hu et al. 2021) through peft: training low-rank updates of the linear layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADAPTER = "default"
 
 
 def add_adapter(model: SentenceTransformer, *, rank: int, seed: int) -> None:
-    """Freeze the transformer's weights and add low-rank changes to its linear layers.
+    """Freeze the transformer's weights and add low-rank updates to its linear layers.
 
     The changes are scaled by alpha / rank = 1, as in the paper's Appendix B (rank 16, alpha 16,
     no dropout, no bias).

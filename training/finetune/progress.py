@@ -30,6 +30,9 @@ EVALUATION = "eval_"
 NOT_FIGURES = ("_runtime", "_per_second", "epoch")
 """Suffixes of further metrics that the trainers add."""
 
+TRAINING = "training"
+"""The message of a step. Others before the first step, such as loading an encoder, have none."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -63,13 +66,13 @@ class Progress(TrainerCallback):
         """Start, possibly after the step of a checkpoint."""
         self._stopped = None
         self.goes_on(state.global_step)
-        self.update(state.global_step, state.max_steps, "training")
+        self.update(state.global_step, state.max_steps, TRAINING)
 
     def on_step_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         """Report the step, and stop the trainer after it on request."""
-        self.update(state.global_step, state.max_steps, "training")
+        self.update(state.global_step, state.max_steps, TRAINING)
         self._before_a_checkpoint(control)
         try:
             self.check()
@@ -152,8 +155,10 @@ class RunProgress(Progress):
     def update(self, step: int, total: int, message: str) -> None:
         """Write the number to the run's row."""
         self._steps = total
-        at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
-        self._context.progress(step, total + self._measuring, at_work)
+        at_work = message.capitalize()
+        if step or message == TRAINING:
+            at_work += f": step {min(step + 1, total)} of {total}"
+        self._context.progress(step, total + self._measuring, f"{at_work}.")
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Store the point for the charts, and in the file next to the run's log."""

@@ -28,8 +28,8 @@ PACE = "tokens_per_second"
 
 NAMES: Mapping[str, str] = {
     RIGHT: "validation questions answered correctly",
-    RIGHT_OF[YES]: "of those about negations (Yes)",
-    RIGHT_OF[NO]: "of those about hedges and paraphrases (No)",
+    RIGHT_OF[YES]: "questions about negations (Yes)",
+    RIGHT_OF[NO]: "questions about hedges and paraphrases (No)",
     HELD_OUT_LOSS: "loss on the validation questions",
 }
 """The labels of the metrics, in the order of tables."""

@@ -47,7 +47,7 @@ _TASKS = {
 _SUMMARY = (
     "Ranks documents for queries that contain negation. Finetuned with Hedgerow as in *NevIR: "
     "Negation in Neural Information Retrieval* (section 6): on pairs of passages that differ in "
-    "a negation, each with a query that only this passage answers."
+    "a negation, each with a query that only that passage answers."
 )
 
 _LIMITS = (

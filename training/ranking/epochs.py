@@ -23,7 +23,7 @@ NAMES: Mapping[str, str] = {
     HIGH: "upper end of its 95% interval",
     RERANKING: "retrieval (MRR)",
     DOCUMENTS: "mean cosine of the two documents",
-    SPREAD: "its standard deviation",
+    SPREAD: "standard deviation of the cosine",
     **{quantile(percent): f"{percent}% quantile" for percent in QUANTILES},
 }
 """The labels of the metrics, in the order of tables."""

@@ -24,8 +24,8 @@ CANDIDATES = 10
 
 WHAT_IT_IS = (
     "Retrieval is the mean reciprocal rank on 300 bundled questions: the average of 1 / rank of "
-    "the passage that answers the question, among ten candidates. These are the closest ones by "
-    "TF-IDF and two that almost answer it. Chance is 0.29."
+    "the passage that answers the question, among ten candidates. The others are two passages "
+    "that almost answer it, and the seven most similar ones by TF-IDF. Chance is 0.29."
 )
 """The explanation of the metric."""
 

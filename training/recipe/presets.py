@@ -36,30 +36,31 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 QUICK,
                 "Quick",
-                "For a first result, and for releases about the size of the starter corpus. It "
-                "trains for at most 260 steps.",
+                "Use it for a first result, and for releases about the size of the starter "
+                "corpus. It trains for at most 260 steps.",
                 Recipe(max_steps=260, interpolation=0.65),
             ),
             Preset(
                 STANDARD,
                 "Standard",
-                "For releases that also contain the larger corpora, or a similar number of your "
-                "own families.",
+                "Use it for releases that also contain the larger corpora, or a similar number of "
+                "your own families.",
                 Recipe(),
             ),
             Preset(
                 THOROUGH,
                 "Thorough",
-                "For a model that you publish. It averages the weights of three standard runs, "
-                "which is a little better on negation and takes three times as long.",
+                "Use it for a model that you publish. It averages the weights of three standard "
+                "runs, which is a little better on negation and takes three times as long.",
                 Recipe(soup=3),
             ),
             Preset(
                 PAPER,
                 "Paper",
-                "For reproducing HedgeTriple; set base_encoder to "
+                "Use it to reproduce HedgeTriple, and set base_encoder to "
                 "sentence-transformers/all-mpnet-base-v2, as in the paper. It trains on flat "
-                "triples of four negations and two hedges, without retention and interpolation.",
+                "triples of four types of negation and two types of hedge, without retention and "
+                "interpolation.",
                 Recipe(
                     pooling="cls",  # §3.2
                     data="paper",

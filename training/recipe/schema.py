@@ -70,21 +70,19 @@ class Recipe(BaseModel):
 
     data: Portion = "all"
     """'all': every type. The other values are the portions of the paper's Table 2. 'paper': its
-    four negations and two hedges. 'negation': its negations, with the original entailment as the
-    positive, or else the anchor's paraphrases. 'hedging': its hedges, with the original
-    contradiction as the negative, or else the hedges of other anchors.
+    four types of negation and two types of hedge. 'negation': its negations, with the original
+    entailment as the positive, or else the anchor's paraphrases. 'hedging': its hedges, with the
+    original contradiction as the negative, or else the hedges of other anchors.
     """
 
     sources: Weights = Field(default_factory=lambda: dict(SOURCE_SHARES))
     """Share of a source's families in each epoch, from 0 to 1, by the source's name. The next epoch
-    continues with other families. 0 excludes a source; sources without a share are used
-    completely.
+    continues with other families. 0 excludes a source; sources without a share are used in full.
     """
 
     types: Weights = Field(default_factory=dict)
-    """Probability with which a variant of a type is used together with its family, from 0 to 1, by
-    the type's id. 0 excludes a type; types without a value are always used. Only 0 or 1 with the
-    loss 'triples'.
+    """By type id, the probability that a variant is used when its family is, from 0 to 1. 0
+    excludes a type; types without a value are always used. With the loss 'triples', only 0 or 1.
     """
 
     max_triples: int | None = Field(default=None, ge=2)
@@ -94,21 +92,21 @@ class Recipe(BaseModel):
 
     loss: Loss = "symmetric"
     """'triples': sentence-transformers' MultipleNegativesRankingLoss on flat (anchor, positive,
-    negative), the paper's Equation 1 (§3.2), with the other triples of a batch as further
-    negatives. 'family': each anchor with all its variants, with only its own negations as
+    negative) triples, the paper's Equation 1 (§3.2), with the other triples of a batch as further
+    negatives. 'family': each anchor with all its variants, and with only its own negations as
     negatives. 'symmetric': like 'family', but positives and negations also serve as anchors."""
 
     scale: float = Field(default=SCALE, gt=0, le=1000)
     """Factor for the cosines before the softmax; the inverse of the temperature."""
 
     negation_margin: float = Field(default=NEGATION_MARGIN, ge=0, le=1)
-    """Additive margin on the cosines of negations, which leaves space for hedges between
+    """Additive margin on the cosines of negations, which leaves room for hedges between
     paraphrases and negations. Not used by the loss 'triples'.
     """
 
     order_weight: float = Field(default=ORDER_WEIGHT, ge=0, le=100)
-    """Weight of the order of an anchor's variants: paraphrases closest, then hedges, then
-    unsupported variants, then negations. Not used by the loss 'triples'.
+    """Weight of the comparisons that order an anchor's variants: paraphrases closest, then hedges,
+    then unsupported variants, then negations. Not used by the loss 'triples'.
     """
 
     epochs: float = Field(default=3.0, gt=0, le=1000)
@@ -118,7 +116,7 @@ class Recipe(BaseModel):
     """Maximum number of steps; ends training before all epochs are done. None: no maximum."""
 
     batch_size: int = Field(default=8, ge=2, le=8192)
-    """Families per step, or triples without shared texts."""
+    """Families per step. With the loss 'triples', triples per step; no two share a text."""
 
     learning_rate: float = Field(default=1e-3, gt=0, lt=1)
     """The peak value. The rate rises from 0 during the warm-up, then falls linearly to 0."""
@@ -132,8 +130,8 @@ class Recipe(BaseModel):
     """Instruction before every variant ("passage:"). The trained encoder uses it for documents."""
 
     max_seq_length: int | None = Field(default=128, ge=8)
-    """Maximum length of training texts in tokens; longer texts are cut off. The trained encoder
-    keeps its own limit. None: that limit.
+    """Maximum length of training texts in tokens; longer texts are truncated. None: the
+    encoder's own limit, which the trained encoder keeps in any case.
     """
 
     dropout: float | None = Field(default=0.0, ge=0, lt=1)
@@ -153,17 +151,17 @@ class Recipe(BaseModel):
     interpolation: float = Field(default=0.75, gt=0, le=1)
     """Reduces forgetting: the share of the finetuned weights when they are averaged with the base
     encoder's (Wortsman et al. 2022, WiSE-FT). The upper third of the layers, where training costs
-    most retrieval, gets a third of this share. 1: no averaging.
+    the most retrieval quality, gets a third of this share. 1: no averaging.
     """
 
     soup: int = Field(default=1, ge=1, le=100)
-    """Number of runs, each in another order, whose weights are averaged (Wortsman et al. 2022,
-    *Model soups*). This is a little better on negation; each run takes the full time. Always 1 with
-    early_stopping or max_steps.
+    """Number of runs, each with the data in a different order, whose weights are averaged (Wortsman
+    et al. 2022, *Model soups*). This improves negation a little, but each run takes the full time.
+    Always 1 with early_stopping or max_steps.
     """
 
     lora_rank: int | None = Field(default=64, ge=1, le=1024)
-    """Trains low-rank changes of the linear layers (LoRA) instead of all weights; they are merged
+    """Trains low-rank updates of the linear layers (LoRA) instead of all weights; they are merged
     into the saved model. None: trains all weights.
     """
 

@@ -35,7 +35,7 @@ ROLES = {
 """Labels of the variants' curves."""
 
 GENERAL = {
-    DRIFT: "drift of unrelated cosines",
+    DRIFT: "drift of unrelated sentences",
     STS: "STS (Spearman)",
     RETRIEVAL: "retrieval (MRR@10)",
 }

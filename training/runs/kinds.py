@@ -211,7 +211,7 @@ KINDS = (
         title="Finetune at a provider",
         work="training.llm.provider.finetuning:work",
         cancel_abandoned="training.llm.provider.finetuning:cancel_abandoned",
-        address=lambda run: _page("train", kind="Language model", part="At a provider"),
+        address=lambda run: _page("train", kind="Language model", part="Provider"),
         summary=summaries.finetuned_at_provider,
     ),
     RunKind(
@@ -226,7 +226,7 @@ KINDS = (
         id="llm-study",
         title="Compare language models by arm",
         work="training.llm.study:work",
-        address=lambda run: _page("train", kind="Language model", part="Arms"),
+        address=lambda run: _page("train", kind="Language model", part="Ablation"),
         summary=summaries.study,
     ),
     RunKind(

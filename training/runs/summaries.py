@@ -90,7 +90,7 @@ def comparison(result: Result) -> str:
 
 def trained(result: Result) -> str:
     minutes, seconds = divmod(round(result["seconds"]), 60)
-    by = f" with the preset {result['preset']}" if result.get("preset") else ""
+    by = f" with the “{result['preset']}” preset" if result.get("preset") else ""
     return (
         f"Trained{by} on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
         f"{result['release']}): {result['steps']:,} steps, {minutes} min {seconds} s with "

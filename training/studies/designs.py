@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from fractions import Fraction
+from math import ceil
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -32,13 +33,13 @@ class Study(StrEnum):
 
 QUESTIONS: Mapping[Study, str] = MappingProxyType(
     {
-        Study.DATA: "What does each half of the data teach? Compares all data, only negation "
-        "and only hedging, as in the paper's Table 2 and Figure 3.",
+        Study.DATA: "What does each half of the data teach? Compares training on all data, on "
+        "negation only and on hedging only, as in the paper's Table 2 and Figure 3.",
         Study.TRIPLES: "How much data is needed, and how much general ability does more data "
         "cost? Compares growing numbers of triples, as in the paper's Figure 2.",
         Study.TYPES: "What does each variant type contribute? Leaves out one type at a time.",
-        Study.WRITERS: "Are rule-based variants as good as those by a language model? Compares "
-        "equal numbers of each, and both together.",
+        Study.WRITERS: "Are rule-based variants as good as those written by a language model? "
+        "Compares equal numbers of each, and both together.",
         Study.SOURCES: "Are your triples better than other people's, or are there just more of "
         "them? Compares equal numbers from each source, as in the paper's Figure 4.",
     }
@@ -146,10 +147,13 @@ def _families(arm: Arm) -> float:
     return arm.plan.families(arm.recipe) * min(1.0, limit / max(1, arm.plan.triples))
 
 
+def _needed(arm: Arm) -> int:
+    """The number of families that fill a batch, with a reserve if they are sampled."""
+    return ceil(arm.recipe.batch_size * (SPARE if arm.recipe.max_triples else 1))
+
+
 def _fills_a_batch(arm: Arm) -> bool:
-    """Whether there are enough families, with a reserve if they are sampled."""
-    needed = arm.recipe.batch_size * (SPARE if arm.recipe.max_triples else 1)
-    return _families(arm) >= needed
+    return _families(arm) >= _needed(arm)
 
 
 def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
@@ -167,7 +171,7 @@ def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
 
 def _too_few(arm: Arm) -> str:
     return (
-        f"A batch needs {arm.recipe.batch_size} usable anchors, found about "
+        f"A run needs {_needed(arm):,} usable anchors to fill a batch, but there are only about "
         f"{_families(arm):,.0f}. Accept more variants, or lower batch_size."
     )
 
@@ -179,7 +183,8 @@ def _by_data(data: Composition, base: Recipe) -> Design:
         _arm(data, base, "Only hedging", data="hedging", retention=0.0),
     ]
     notes = [
-        "'All' is the paper's four negations and two hedges. Other types are not used.",
+        "'All' means the paper's four types of negation and two types of hedge. Other types are "
+        "not used.",
         EPOCHS_ALIKE,
     ]
     found = _checked(arms, [*notes, NOTHING_HELD] if base.retention else notes)
@@ -258,8 +263,8 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
         return Design(
             [],
             [],
-            f"This study needs variants by rules and by a language model. Release {data.release} "
-            f"has none by {missing}.",
+            "This study needs variants written by rules and by a language model. Release "
+            f"{data.release} has none written by {missing}.",
         )
     sides = {"Rules": (RULES,), "Language models": models}
     plans = [_arm(data, base, label, providers=by).plan for label, by in sides.items()]

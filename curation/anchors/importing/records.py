@@ -82,7 +82,7 @@ def _record(line: str, where: str) -> dict[str, Any]:
         ) from None
     except JsonError as error:
         raise HedgerowError(
-            f"Expected one JSON object on {where}, found something else ({error}); put "
+            f"Expected one JSON object on {where}, but it cannot be read ({error}); put "
             "one object on each line."
         ) from None
     if not isinstance(record, dict):

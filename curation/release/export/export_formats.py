@@ -218,7 +218,7 @@ class _Completion(ExportFormat):
 
 class _OpenAI(ExportFormat):
     name = "openai"
-    label = "Question pairs for OpenAI's finetuning"
+    label = "Question pairs for OpenAI finetuning"
     purpose = (
         "The same questions as files for OpenAI or compatible services, checked against OpenAI's "
         "rules."

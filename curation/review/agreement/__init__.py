@@ -1,1 +1,1 @@
-"""Agreement: how far people agree on variants with verdicts of several people."""
+"""Agreement: how far people agree on variants with verdicts from several people."""

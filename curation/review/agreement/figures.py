@@ -30,7 +30,7 @@ class Figures(NamedTuple):
     Attributes:
         variants: the number of variants with verdicts of at least two people.
         verdicts: the number of these verdicts.
-        accepted: the share of verdicts that accept; None without verdicts.
+        accepted: the share of verdicts that are acceptances; None without verdicts.
         agreement: the share of pairs of verdicts on a variant that agree. With more than two
             verdicts on a variant, each verdict counts once.
         alpha: Krippendorff's alpha.

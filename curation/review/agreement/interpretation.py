@@ -21,7 +21,7 @@ EXTREME = 0.9
 
 
 def sentences(found: Figures) -> list[str]:
-    """The interpretation, with the share of verdicts that accept; empty without figures."""
+    """The interpretation, with the share of acceptances; empty without figures."""
     if found.accepted is None:
         return []
     lines = []
@@ -48,7 +48,8 @@ def _alpha(value: float, estimate: Estimate) -> str:
         )
     else:
         meaning = (
-            f"is below {TENTATIVE:.3f}, which Krippendorff requires even for tentative conclusions"
+            f"is below {TENTATIVE:.3f}, the minimum that Krippendorff requires even for tentative "
+            "conclusions"
         )
     crossed = [
         limit
@@ -61,13 +62,13 @@ def _alpha(value: float, estimate: Estimate) -> str:
     if crossed:
         unsure = (
             f" The interval includes {' and '.join(f'{limit:.3f}' for limit in crossed)}. More "
-            "variants with verdicts of several people would narrow it."
+            "variants with verdicts from several people would narrow it."
         )
     return f"An alpha of {number(value)} {meaning}.{unsure}"
 
 
 def _base_rate(accepted: float, by_chance: float | None) -> str:
-    share = f"{percent(accepted)} of the verdicts accept"
+    share = f"{percent(accepted)} of the verdicts are acceptances"
     if EXTREME > accepted > 1 - EXTREME or by_chance is None:
         return f"{share}."
     return (

@@ -46,7 +46,10 @@ class Plan(NamedTuple):
         if self.share == 1:
             return f"{self.reviewers} people decide on each variant."
         percent = f"{100 * self.share:.4g}%"
-        return f"{self.reviewers} people decide on {percent} of the variants, one on the rest."
+        return (
+            f"{self.reviewers} people decide on {percent} of the variants. One person decides on "
+            "each of the others."
+        )
 
 
 def checked_plan(*, reviewers: int, share: float) -> Plan:

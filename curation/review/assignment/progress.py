@@ -49,9 +49,12 @@ class Progress:
             return ["No variants are assigned yet."]
         *unfinished, finished = self.total
         lines = [
-            f"{counted(sum(self.total), 'variant')} for {self.plan.reviewers} people each: "
-            f"{finished:,} finished or settled, {counted(self.verdicts_left, 'verdict')} to go. "
-            "Variants that only models or a rule have decided are not counted."
+            f"{counted(sum(self.total), 'variant')} {'needs' if sum(self.total) == 1 else 'need'} "
+            f"verdicts from {self.plan.reviewers} people each. {finished:,} "
+            f"{'is' if finished == 1 else 'are'} finished or settled, and "
+            f"{counted(self.verdicts_left, 'verdict')} "
+            f"{'is' if self.verdicts_left == 1 else 'are'} missing. Variants that only models or a "
+            "rule have decided on are not counted."
         ]
         if sum(unfinished) and self.people < self.plan.reviewers:
             have = {0: "nobody has", 1: "1 person has"}
@@ -62,7 +65,7 @@ class Progress:
         if number := self.accepted_unfinished:
             lines.append(
                 f"{number:,} of the unfinished variants {'is' if number == 1 else 'are'} already "
-                "accepted. A release includes accepted variants."
+                f"accepted, so a release includes {'it' if number == 1 else 'them'}."
             )
         return lines
 

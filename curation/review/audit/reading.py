@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, bindparam, func, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -271,7 +271,9 @@ def _of_variant(session: Session, wanted: Filters, column: Any) -> list[ColumnEl
     if wanted.text.strip():
         its = matches(session, wanted.text, SearchKind.VARIANTS)
         found = select(col(Variant.id)).where(its).order_by(col(Variant.id)).limit(RANKED)
-        conditions.append(column.in_(list(session.execute(found).scalars())))
+        ids = list(session.execute(found).scalars())
+        # Thousands of ids are faster as part of the statement than as parameters.
+        conditions.append(column.in_(bindparam(None, ids, expanding=True, literal_execute=True)))
     return conditions
 
 

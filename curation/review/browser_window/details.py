@@ -23,7 +23,7 @@ class Details(NamedTuple):
         past: the decisions.
         written: the notes.
         removed: the removed notes.
-        marks: the marks “discuss” and their removals.
+        marks: the marks for discussion and their removals.
         models: names of the models that have judged the variant and whose verdicts count.
         siblings: the anchor's other variants that are in use.
         veiled: ids of the siblings whose status is hidden.

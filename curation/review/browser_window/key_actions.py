@@ -252,7 +252,7 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.say(f"Note added. {UNDO}")
 
     def discuss(self, shown: ShownCard) -> None:
-        """D: mark the variant “discuss”, with a remark; if it is marked, remove the mark."""
+        """D: mark the variant for discussion, with a remark; if it is marked, remove the mark."""
         if self.typing or self.choosing:
             return
         if self.focus_id != shown.variant_id:  # the key before it has changed the card
@@ -265,10 +265,10 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         with writing(self.engine) as session:
             lift(session, shown.variant_id, reviewer_id=self.reviewer_id)
-        self.say(f"No longer marked “discuss”. {UNDO}")
+        self.say(f"No longer marked for discussion. {UNDO}")
 
     def mark(self, shown: ShownCard, remark: str) -> None:
-        """Mark the variant “discuss”."""
+        """Mark the variant for discussion."""
         try:
             with writing(self.engine) as session:
                 mark(session, shown.variant_id, reviewer_id=self.reviewer_id, remark=remark)
@@ -277,7 +277,7 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         self.panel = Panel.NONE
         self.forget(shown.variant_id, [DraftKind.DISCUSS])
-        self.say(f"Marked “discuss”. The Adjudicate page lists it. {UNDO}")
+        self.say(f"Marked for discussion. The Adjudicate page lists it. {UNDO}")
 
     def write(self, shown: ShownCard, *, type_id: str, text: str, cue: str | None) -> None:
         """W: add the reviewer's own variant to the card's anchor."""

@@ -158,7 +158,7 @@ def _joined(*columns: Any) -> Any:
 
 
 def _verdicts(session: Session) -> dict[int, dict[str, Share]]:
-    """By person and type, how many verdicts accept."""
+    """By person and type, how many verdicts are acceptances."""
     by = (whose(), col(Variant.type_id), col(Decision.verdict))
     query = _joined(*by, func.count()).where(_of_a_person()).group_by(*by)
     numbers: defaultdict[int, defaultdict[str, list[int]]]

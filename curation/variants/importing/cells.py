@@ -132,8 +132,8 @@ def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) ->
         return ""
     if key not in types:
         raise HedgerowError(
-            f"The type {quoted(value)} in {quoted(column)} on {place} does not exist in this "
-            "project; add it on the Taxonomy page first, or leave out its rows."
+            f"The type {quoted(value)} in column {quoted(column)} on {place} does not exist in "
+            "this project; add it on the Taxonomy page first, or remove its rows."
         )
     return types[key]
 

@@ -39,10 +39,13 @@ _KEYS = (
     ("E", "accept an edited wording in its place; if there are several, a digit chooses one"),
     ("S", "skip"),
     ("Z", "undo, as many steps as you like"),
-    ("D", "mark the card “discuss”, with an optional remark; on a marked card, remove the mark"),
-    ("L", "your latest decisions; undo any of them"),
+    (
+        "D",
+        "mark the card for discussion, with an optional remark; if it is marked, remove the mark",
+    ),
+    ("L", "show your latest decisions; you can undo any of them"),
     ("P", "copy the card's permalink"),
-    ("Q, K, O", "the next type, source or order; with Shift, the previous one"),
+    ("Q, K, O", "go to the next type, source or order; with Shift, to the previous one"),
     ("Esc", "close the open panel; what you typed is kept"),
     ("H", "show or hide these keys"),
 )

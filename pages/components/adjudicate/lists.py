@@ -29,8 +29,8 @@ def to_discuss(state: AdjudicationState) -> None:
     if not marks:
         with st.container(border=True, key="empty"):
             st.write(
-                "No card is marked “discuss”. To mark a card, press D on the Review page. A mark "
-                "decides nothing."
+                "No card is marked for discussion. To mark a card, press D on the Review page. A "
+                "mark is not a decision."
             )
             st.page_link("pages/review.py", label="Review")
         return
@@ -51,7 +51,7 @@ def to_discuss(state: AdjudicationState) -> None:
                     width="content",
                     on_click=_lift,
                     args=(mark.variant_id, state.reviewer_id),
-                    help="Use this after the discussion. Z on a card undoes it.",
+                    help="Use this after the discussion. To undo it, press Z on a card.",
                 )
     if len(marks) > AT_MOST:
         st.caption(f"The {AT_MOST} oldest marks are shown. Remove some to see newer ones.")

@@ -41,8 +41,8 @@ _SIDE, _WIDTH = 490, 300
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
-    "One sentence per row: CSV or TSV with a header, JSON lines, Parquet, or plain text with one "
-    f"sentence per line, in UTF-8, at most {MAX_BYTES >> 20} MB. You see a preview before "
+    "Add one sentence per row, as CSV or TSV with a header, JSON lines, Parquet or plain text. "
+    f"Text must be UTF-8, and a file at most {MAX_BYTES >> 20} MB. You see a preview before "
     "anything is added."
 )
 

@@ -38,7 +38,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     st.header(corpus.source, anchor=False)
     st.text(corpus.about)
     st.text(f"{_here(state)} Licence: {corpus.licence}.")
-    with st.expander("Authors, reviewers and purpose", icon=":material/notes:"):
+    with st.expander("About this corpus", icon=":material/notes:"):
         st.markdown(_below_heading(corpus.readme))
     if run is not None and run.state in UNFINISHED:
         progress_view.follow(run, title=f"Load {corpus.source}")
@@ -74,13 +74,11 @@ def _below_heading(readme: str) -> str:
 def _here(state: CorpusState) -> str:
     if not state.anchors:
         return f"None of its {state.corpus.anchors:,} anchors is loaded."
+    if state.anchors == state.corpus.anchors:
+        return f"All of its {state.anchors:,} anchors are loaded."
     verb = "is" if state.anchors == 1 else "are"
     here = f"{state.anchors:,} of its {state.corpus.anchors:,} anchors {verb} loaded."
-    if (
-        state.run is None
-        or state.run.state != RunState.DONE
-        or state.anchors == state.corpus.anchors
-    ):
+    if state.run is None or state.run.state != RunState.DONE:
         return here
     return f"{here} The others already existed, from another source."
 
@@ -111,7 +109,7 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
     if not number:
         st.text("Every pending variant has a flag.")
         return
-    st.text(f"{_variants(number)} pending without a flag: no check found a problem.")
+    st.text(f"{_pending(number)} no flag, because no check found a problem.")
     if signin.reviewer_id() is None:
         with st.popover(f"Accept {number:,} variants", icon=":material/check:"):
             st.write("Decisions are stored under your name so that they can be undone.")
@@ -125,8 +123,8 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
         _accept(corpus, number)
 
 
-def _variants(number: int) -> str:
-    return f"{counted(number, 'variant')} {'is' if number == 1 else 'are'}"
+def _pending(number: int) -> str:
+    return f"{counted(number, 'pending variant')} {'has' if number == 1 else 'have'}"
 
 
 def _accept(corpus: Corpus, number: int) -> None:

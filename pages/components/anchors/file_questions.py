@@ -61,9 +61,8 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
 def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
     """Whether to add suspicious rows, the sample size (0: all), and the seed."""
     new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
-    include = bool(suspicious) and st.checkbox(
-        f"Also add the {suspicious:,} suspicious rows", key=f"anchors-include-{key}"
-    )
+    rows = "suspicious row" if suspicious == 1 else f"{suspicious:,} suspicious rows"
+    include = bool(suspicious) and st.checkbox(f"Also add the {rows}", key=f"anchors-include-{key}")
     most = new + (suspicious if include else 0)
     sampling = st.container(horizontal=True)
     size = sampling.number_input(

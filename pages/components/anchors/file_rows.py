@@ -117,9 +117,9 @@ def lengths_chart(rows: Sequence[FileRow]) -> None:
 
 def in_words(found: Lengths) -> str:
     return (
-        f"{found.share(found.short):.0%} have fewer than {SHORT} words (about half in the paper) "
-        f"and {found.share(found.long):.0%} have more than {LONG} (about a tenth in the paper). "
-        f"The median is {found.median}."
+        f"{found.share(found.short):.0%} of these anchors have fewer than {SHORT} words (about "
+        f"half in the paper), and {found.share(found.long):.0%} have more than {LONG} (about a "
+        f"tenth in the paper). The median is {found.median}."
     )
 
 
@@ -128,7 +128,7 @@ def chart(found: Lengths, *, dark: bool) -> alt.Chart:
     colours = palette(dark=dark)
     bands = [f"fewer than {SHORT} words", f"{SHORT} to {LONG}", f"more than {LONG}"]
     shares = {
-        "these": [found.share(n) for n in (found.short, found.middle, found.long)],
+        "these anchors": [found.share(n) for n in (found.short, found.middle, found.long)],
         "the paper": [PAPER_SHORT, 1 - PAPER_SHORT - PAPER_LONG, PAPER_LONG],
     }
     table = [

@@ -24,9 +24,9 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 from training.runs.kinds import kind_of
 
 HOW = (
-    f"Import variants that were written or judged elsewhere, with their anchors: {ACCEPTED}. Pack "
-    f"an export folder into a zip file. UTF-8, at most {MAX_BYTES >> 20} MB. You see a preview "
-    "before anything is stored."
+    "Import variants that were written or judged elsewhere, with their anchors, as "
+    f"{ACCEPTED}. If an export is a folder, zip it first. Text must be UTF-8, and a file at most "
+    f"{MAX_BYTES >> 20} MB. You see a preview before anything is stored."
 )
 
 _TURN, _RUN = "variants-turn", "variants-run"
@@ -106,8 +106,8 @@ def _below_file(file: _Opened, *, key: str) -> None:
     accept = st.checkbox(
         "Accept variants without a verdict",
         key=f"variants-accept-{key}",
-        help="If checked, the model reviewer 'data set labels' accepts them. A person's verdict "
-        "still outranks it. If not, they are pending until someone reviews them.",
+        help="If selected, the model reviewer 'data set labels' accepts them, and a person's "
+        "verdict still outranks it. Otherwise, they stay pending until somebody reviews them.",
     )
     # The code below can fail. The fields above keep their input because they are already rendered.
     check_roles(roles, columns=table.columns, name=table.name)

@@ -9,9 +9,9 @@ from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.results.queries import Scored
 
 _HELP = {
-    "Answers 1 (%)": "Share of answers that choose the first position. Each text is shown in "
+    "First chosen (%)": "Share of answers that choose the first position. Each text is shown in "
     "each position, so 50 of two positions, or 33 of three, means no position bias.",
-    "Changed (%)": "Share of questions whose chosen text changes with the order.",
+    "Order-dependent (%)": "Share of questions whose chosen text changes with the order.",
     "Unanswered": "Items without a usable answer. They do not count as correct, and are counted "
     "separately from wrong answers.",
 }
@@ -30,8 +30,8 @@ def draw(rows: Sequence[Scored]) -> None:
                 "Model": row.title,
                 "Benchmark": titles.get(row.benchmark, row.benchmark),
                 "Prompt": _prompt(row),
-                "Answers 1 (%)": _points(row.asked.get("first_share")),
-                "Changed (%)": _points(row.asked.get("changed_share")),
+                "First chosen (%)": _points(row.asked.get("first_share")),
+                "Order-dependent (%)": _points(row.asked.get("changed_share")),
                 "Unanswered": row.unanswered,
                 "Unanswered (%)": _points(row.unanswered_share),
             }

@@ -25,34 +25,39 @@ _PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
 
 
 def choose() -> list[DataChoice]:
-    """Draw the benchmarks; returns those that are ticked and have data."""
-    found: list[DataChoice] = []
+    """Draw the benchmarks, and the data of the ticked ones below; returns those that have data."""
     plug_ins = installed_plug_ins()
     for number, problem in enumerate(plug_ins.problems):
         error_messages.show(problem, key=f"bench-benchmark-plug-in-{number}")
     with st.container(horizontal=True, key="bench-fields"):
-        for kind in (*BENCHMARKS, *plug_ins.classes.values()):
-            with st.container(border=True, key=f"bench-of-{kind.id}"):
-                found += _one(kind)
+        kinds = (*BENCHMARKS, *plug_ins.classes.values())
+        ticked = [kind for kind in kinds if _card(kind)]
+    found = [choice for kind in ticked for choice in _data(kind)]
     own_suite.read_over(f"{_PROBLEM}-{SemAntoNeg.id}")
     return found
 
 
-def _one(kind: type[Benchmark[Any]]) -> list[DataChoice]:
-    ticked = st.checkbox(
-        kind.title,
-        value=kind is Hedgerow and bool(_releases()),
-        key=f"bench-tick-{kind.id}",
-        persist_state="session",
-    )
-    st.caption(f"{kind.measures} {_metric(kind)}")
-    if not ticked:
-        return []
-    return _own() if kind is Hedgerow else _public(kind)
+def _card(kind: type[Benchmark[Any]]) -> bool:
+    """What the benchmark measures, and whether it is ticked. All cards are about equally high."""
+    with st.container(border=True, height="stretch", key=f"bench-of-{kind.id}"):
+        ticked = st.checkbox(
+            kind.title,
+            value=kind is Hedgerow and bool(_releases()),
+            key=f"bench-tick-{kind.id}",
+            persist_state="session",
+        )
+        st.caption(f"{kind.measures} {_metric(kind)}")
+    return ticked
+
+
+def _data(kind: type[Benchmark[Any]]) -> list[DataChoice]:
+    with st.container(border=True, key=f"bench-data-of-{kind.id}"):
+        st.text(f"Data for {kind.title}")
+        return _own() if kind is Hedgerow else _public(kind)
 
 
 def _metric(kind: type[Benchmark[Any]]) -> str:
-    chance = f" ({kind.chance:.0f} points by chance)" if kind.chance else ""
+    chance = f" (chance: {kind.chance:.0f} points)" if kind.chance else ""
     return f"Metric: {METRICS.get(kind.metric, kind.metric)}{chance}."
 
 
@@ -65,7 +70,7 @@ def _own() -> list[DataChoice]:
     numbers = _releases()
     if not numbers:
         st.text("There is no release yet.")
-        st.page_link("pages/release.py", label="Create a release")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
         return []
     row = st.container(horizontal=True)
     number = row.selectbox("Release", numbers, key="bench-release", persist_state="session")

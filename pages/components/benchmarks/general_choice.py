@@ -84,8 +84,8 @@ def _of_encoders() -> tuple[tuple[str, ...], tuple[str, ...]]:
             accept_new_options=True,
             persist_state="session",
             placeholder="None",
-            help="Single tasks of these suites. For any other English mteb task, type its exact "
-            "name and press Enter.",
+            help="Individual tasks of these suites. For any other English mteb task, type its "
+            "exact name and press Enter.",
         )
     for name in suites:
         st.text(

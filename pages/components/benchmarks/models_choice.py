@@ -24,7 +24,7 @@ from training.llm.finetuned_folders import finetuned_folders
 from training.models.display_names import choice_names
 from training.models.known import model_choice as known_models
 
-AS_ITS_FILES_SAY = "as in its files"
+AS_ITS_FILES_SAY = "as in the model's files"
 
 _KEY = "bench"
 

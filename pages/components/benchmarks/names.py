@@ -39,8 +39,9 @@ METRICS: Mapping[str, str] = {Hedgerow.metric: "share of anchors ranked correctl
 """Labels of metrics whose names are not clear enough."""
 
 SAID: Mapping[str, str] = {
-    NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. "
-    "If both prefer the same document, this is the one with more negation or the other one.",
+    NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. The "
+    "other outcomes: both queries rank the same document first, either the one with more negators "
+    "(negated), the one with fewer (non-negated), or one of two with equally many (prefers one).",
     ExcluIR.id: "Right rank: the requested document scores higher than the excluded one.",
     SemAntoNeg.id: "The candidate that the model ranks closest: with the antonym changed, the "
     "negation changed, or both. Only the last one is a paraphrase of the input.",

@@ -3,6 +3,7 @@
 Names of models reach Vega as data only.
 """
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import altair as alt
 import pandas as pd
 
 from pages.components.shared.charts.palette import palette
+from pages.components.shared.charts.similarity_bars import LABEL_WIDTH, groups
 from training.benchmarks.results.objectives import (
     OBJECTIVES,
     OTHER,
@@ -17,24 +19,27 @@ from training.benchmarks.results.objectives import (
     ObjectiveGroup,
 )
 
-ROW = 56
-"""Height in pixels of a group."""
+ROW = 46
+"""Height in pixels of a row, enough for a label of `NAME_LINES` lines."""
 
-AROUND = 80
-"""Height in pixels of the axis and the legend."""
+NAME_LINES = 3
+"""Most lines of a model's name. The tooltip has all of it."""
 
-LONGEST_LABEL = 150
-"""Width in pixels of a model's name next to its point."""
+AROUND = 60
+"""Height in pixels of the axis."""
 
 
 def draw(
-    groups: Sequence[ObjectiveGroup],
+    found: Sequence[ObjectiveGroup],
     models: Sequence[ModelAccuracy],
     *,
     chance: float,
     dark: bool,
 ) -> alt.LayerChart:
-    """One row per group: its middle half, its mean, each published model, and the measured ones.
+    """One row per group: its middle half, its mean, and each published model.
+
+    Each measured model has a row of its own below the group of its objective, so that the names of
+    models with similar scores don't overlap.
 
     Args:
         models: published and measured; published models without an objective are left out.
@@ -42,18 +47,23 @@ def draw(
     """
     colours = palette(dark=dark)
     shown = [model for model in models if not model.published or model.objective != OTHER]
-    names = [
-        name for name in (*OBJECTIVES, OTHER) if any(model.objective == name for model in shown)
-    ]
-    y = alt.Y("objective:N", sort=names, title=None, axis=alt.Axis(labelLimit=160))
+    rows = _rows(shown)
+    y = groups("row", rows)
     x = alt.X(
         "accuracy:Q",
         title="accuracy",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
     )
-    boxes = _frame([group._asdict() for group in groups], "objective", "mean", "lower", "upper")
-    table = _frame([model._asdict() | {"objective": model.objective} for model in shown])
+    boxes = _frame(
+        [group._asdict() | {"row": group.objective} for group in found],
+        "row",
+        "objective",
+        "mean",
+        "lower",
+        "upper",
+    )
+    table = _frame([model._asdict() | {"row": _row(model)} for model in shown])
     columns = [
         alt.Tooltip("model:N", title="Model"),
         alt.Tooltip("accuracy:Q", title="Accuracy", format=".1f"),
@@ -84,16 +94,31 @@ def draw(
     )
     own = base.transform_filter("!datum.published")
     points = own.mark_point(size=110, filled=True, opacity=1, shape="diamond", color=colours.before)
-    words = own.mark_text(align="left", dy=-22, limit=LONGEST_LABEL, color=colours.ink).encode(
-        text="model:N"
-    )
     guess = (
         alt.Chart(pd.DataFrame([{"chance": chance}]))
         .mark_rule(strokeDash=[4, 3], color=colours.quiet)
         .encode(x=alt.X("chance:Q", title="accuracy"))
     )
-    chart: Any = alt.layer(guess, band, ticks, means, points, words)
-    return chart.properties(height=ROW * len(names) + AROUND)
+    chart: Any = alt.layer(guess, band, ticks, means, points)
+    return chart.properties(height=ROW * len(rows) + AROUND)
+
+
+def _rows(models: Sequence[ModelAccuracy]) -> list[str]:
+    """The labels of the rows: each objective, and the measured models that have it."""
+    found: list[str] = []
+    for objective in (*OBJECTIVES, OTHER):
+        of_it = [model for model in models if model.objective == objective]
+        of_it.sort(key=lambda model: not model.published)  # the group comes first
+        found += dict.fromkeys(map(_row, of_it))
+    return found
+
+
+def _row(model: ModelAccuracy) -> str:
+    """The label of the row that shows a model; a long name has several lines."""
+    if model.published:
+        return model.objective
+    lines = textwrap.wrap(model.model, LABEL_WIDTH, max_lines=NAME_LINES, placeholder=" …")
+    return "\n".join(lines)
 
 
 def _frame(rows: Sequence[dict[str, Any]], *names: str) -> pd.DataFrame:

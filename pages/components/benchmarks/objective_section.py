@@ -11,7 +11,6 @@ from pages.components.shared.charts import save
 from training.benchmarks.results.objectives import (
     GROUP_HEAD,
     MODEL_HEAD,
-    OTHER,
     group_rows,
     groups,
     measured_accuracies,
@@ -36,16 +35,21 @@ def draw(rows: Sequence[Scored]) -> None:
         alt_text="Accuracy on SemAntoNeg by training objective, published and measured models",
     )
     st.caption(
-        "The paper's Figure 1, from its Table 8. Thin line: a published model. Bar: the middle "
-        "half of the group. Thick line: its mean. Dashed line: chance. Diamonds: models that "
-        "you measured. As in the paper, the objective is taken from the model's name; names "
-        f"without one are under “{OTHER}”, and a model that is published under two names counts "
-        f"twice. Published accuracies are over {SemAntoNeg.published_items:,} items, yours over "
-        f"{own[0].n:,}."
+        "Figure 1 of the SemAntoNeg paper, from its Table 8. Thin line: a published model. Bar: "
+        "the middle half of the group. Thick line: its mean. Dashed line: chance. Diamonds: "
+        "models that you measured, each below the group of its objective. As in the paper, the "
+        "objective is taken from the model's name. Models without one in their name come last. "
+        "A model that is published under two names counts twice. Published accuracies are over "
+        f"{SemAntoNeg.published_items:,} items, yours over {own[0].n:,}."
     )
     head = [name.capitalize() for name in GROUP_HEAD]
     lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]
-    st.dataframe(lines, hide_index=True, key="objective-groups")
+    st.dataframe(
+        lines,
+        hide_index=True,
+        key="objective-groups",
+        column_config={"Least": "Minimum", "Most": "Maximum"},
+    )
     with st.expander(f"All {len(every)} models", icon=":material/table:", key="objective-all"):
         head = [name.capitalize() for name in MODEL_HEAD]
         lines = [dict(zip(head, row, strict=True)) for row in model_rows(every)]

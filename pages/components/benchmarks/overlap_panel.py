@@ -4,26 +4,29 @@ import streamlit as st
 
 from curation.release.freezing import get_release, release_numbers
 from curation.release.overlap import SHORTEST
-from pages.components.shared.runs import overlap_found
+from pages.components.benchmarks import names
+from pages.components.shared.runs import no_results, overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
 from training.benchmarks.contamination import known
 
 LONGEST = 20
-"""Range of words in a row; more would be nearly whole sentences."""
+"""Range of consecutive words; more would be nearly whole sentences."""
 
 
 def show() -> None:
-    """The release, the number of words in a row, the numbers, and the texts."""
+    """The release, the number of consecutive words, the numbers, and the texts."""
     numbers = open_project.ask(release_numbers)
     if not numbers:
         st.text("There is no release to compare with benchmarks yet.")
         st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
         return
     if not known(open_project.settings().data_folder):
-        st.text(
+        no_results.box(
             "There is no benchmark data yet. Add a file under Run. You don't have to run the "
-            "benchmark."
+            "benchmark.",
+            section=names.RUN,
+            key=names.SECTION,
         )
         return
     _compare(numbers)
@@ -33,15 +36,15 @@ def _compare(numbers: list[int]) -> None:
     with st.container(horizontal=True, key="overlap-fields"):
         number = st.selectbox("Release", numbers, key="overlap-release", bind="query-params")
         n = st.number_input(
-            "Words in a row",
+            "Consecutive words",
             SHORTEST,
             LONGEST,
             SHORTEST,
             key="overlap-n",
             bind="query-params",
-            help="An item overlaps if one of its texts shares this many words in a row with a "
-            "text of the release. Case and punctuation are ignored. Unrelated texts often share "
-            "fewer than five words in a row.",
+            help="An item overlaps if one of its texts shares this many consecutive words with a "
+            "text of the release. Case and punctuation are ignored. Even unrelated texts often "
+            "share sequences of up to four words.",
         )
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release, n=int(n))
@@ -55,5 +58,5 @@ def _compare(numbers: list[int]) -> None:
         "are not compared. Select a row to see only its texts."
     )
     overlap_found.by_field(chosen)
-    overlap_found.examples(chosen, key="all")
+    overlap_found.examples(chosen)
     overlap_found.download(release, found, n=int(n))

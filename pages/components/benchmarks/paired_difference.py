@@ -13,7 +13,7 @@ from training.benchmarks.results.statistics import PairedTest
 SURE = 0.05
 
 _TESTS = {
-    "McNemar": "McNemar's exact test",
+    "McNemar": "exact McNemar test",
     "permutation": "permutation test",
 }
 
@@ -77,6 +77,6 @@ def _in_words(found: PairedTest, first: str, second: str) -> str:
         f"{_TESTS[found.test]})."
     )
     if found.better is not None and found.worse is not None:
-        better = counted(found.better, "item")
-        text += f" Only {second} is right on {better}, only {first} on {found.worse:,}."
+        better, worse = counted(found.better, "item"), f"{found.worse:,}"
+        text += f" On {better}, only {second} is right; on {worse}, only {first} is."
     return text

@@ -57,4 +57,6 @@ def _used(chosen: PromptVersion) -> str:
     own = (chosen.name, chosen.version)
     asked = [row.asked for row in open_project.ask(newest, kind=NEGATION)]
     number = sum((one.get("prompt"), one.get("version")) == own for one in asked)
-    return f"{counted(number, 'result')} measured with it." if number else "Not used yet."
+    if not number:
+        return "No results use this version yet."
+    return f"{counted(number, 'result')} {'uses' if number == 1 else 'use'} this version."

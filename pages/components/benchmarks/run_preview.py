@@ -27,7 +27,7 @@ def promise(
         sentences += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
         sentences += [_asked(model, asked, budget) for model, asked in chats]
-    sentences.append("Results are stored one by one. You can close the browser.")
+    sentences.append("Each result is stored as soon as it is ready. You can close the browser.")
     if busy:
         sentences.append("It starts when the current run has ended.")
     return " ".join(filter(None, sentences))
@@ -76,8 +76,10 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
         whose = f" with {short_name(timed[0][0].name)}" if len(plan.models) > 1 else ""
         sentences.append(f"{whole} {duration(total)}{whose}.")
     elif timed:
-        each = ", ".join(f"{short_name(model.name)} {duration(s)}" for model, s in timed)
-        sentences.append(f"{whole} {duration(total)}: {each}.")
+        spans = {short_name(model.name): duration(s) for model, s in timed}
+        each = ", ".join(f"{span} for {name}" for name, span in spans.items())
+        detail = "" if set(spans.values()) == {duration(total)} else f": {each}"
+        sentences.append(f"{whole} {duration(total)} in total{detail}.")
     if untimed:
         new = " and ".join(short_name(model.name) for model in untimed)
         sentences.append(f"There is no time estimate for {new} before the first run.")
@@ -86,8 +88,8 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
 
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """The prompts and the cost of a chat model."""
-    tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens})"
+    tokens = f"about {_round(chats.tokens_in):,} input and {_round(chats.tokens_out):,} output"
+    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens} tokens)"
     if model.seconds:
         text += f", takes {duration(model.seconds)}"
     if chats.cost is None:

@@ -7,12 +7,14 @@ import streamlit as st
 
 from pages.components.benchmarks import (
     asked_table,
+    names,
     objective_section,
     paired_difference,
     scatter_chart,
 )
 from pages.components.benchmarks.scatter_chart import Dot
 from pages.components.shared.charts import save as saved
+from pages.components.shared.runs import no_results
 from pages.components.shared.scores import score_table
 from pages.components.shared.shell import open_project
 from training.benchmarks.catalogue import NEGATION_AVERAGE
@@ -60,7 +62,11 @@ def draw() -> None:
 
 def nothing() -> None:
     """What to do if nothing is measured yet."""
-    st.text("There are no scores yet. Choose models and benchmarks under Run.")
+    no_results.box(
+        "There are no scores yet. Choose models and benchmarks under Run.",
+        section=names.RUN,
+        key=names.SECTION,
+    )
 
 
 def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool, list[str]]:
@@ -82,7 +88,7 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
         selection_mode="multi",
         key="bench-details",
         persist_state="session",
-        help="Time and cost are averages per item over the shown benchmarks. Local models have "
+        help="Time and cost are averages per item over the benchmarks shown. Local models have "
         "no cost.",
     )
     return chosen, tasks, [title for title in DETAILS if title in more]

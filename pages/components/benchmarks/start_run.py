@@ -73,7 +73,7 @@ def _ended(run: Run) -> None:
         horizontal=True, vertical_alignment="center", border=True, key=f"bench-ended-{run.id}"
     ):
         results = counted(measured, "result")
-        text = f"Run {run.id} is done: {results}; {title(run)}."
+        text = f"Run {run.id} is done. It has {results}: {title(run)}."
         if left_out:
             text += f" Skipped for tasks they can't do: {_few(left_out)}."
         st.text(text, width="stretch")
@@ -124,7 +124,7 @@ def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
     return found
 
 
-@rights.for_leads("start measurements")
+@rights.for_leads("start benchmark runs")
 def _box(*, busy: bool) -> None:
     """The choices, a summary, and the button."""
     with st.container(border=True, key="bench-who"):

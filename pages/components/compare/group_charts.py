@@ -15,6 +15,7 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.similarity_bars import (
     TICKS,
     WHOLE_BAND,
+    axis_start,
     columns_for,
     groups,
     legend,
@@ -133,12 +134,8 @@ def _means(rows: Sequence[RoleRow]) -> list[dict[str, object]]:
 
 
 def shared_low(matrices: Sequence[np.ndarray]) -> float:
-    """The start of the heat maps' scale: the multiple of 0.1 at or below the lowest cosine, at most
-    0.9.
-
-    Cosines of sentences on one topic are close together; on a scale from 0 they would look alike.
-    """
-    return min(0.9, math.floor(min(float(matrix.min()) for matrix in matrices) * 10) / 10)
+    """The start of the scale that the heat maps share."""
+    return axis_start(float(matrix.min()) for matrix in matrices)
 
 
 def heat_map(

@@ -20,8 +20,8 @@ _MESSAGE = (
 )
 
 _MARGIN = (
-    "Margin: the lower similarity of the other two sentences minus that of the contradicted one. "
-    "It is negative if the group is ranked wrong."
+    "Margin: the lower of the other two sentences' similarities minus the contradicted sentence's. "
+    "It is negative if the group is ranked incorrectly."
 )
 
 
@@ -62,7 +62,7 @@ def _accuracy(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> N
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in sides:
             ranked = score(groups, side.cosines).ranked
-            st.metric(f"Model {side.letter} correct", f"{ranked:.0%}", width=175)
+            st.metric(f"Ranked correctly by {side.letter}", f"{ranked:.0%}", width=175)
         st.text(f"{_MESSAGE} Chance is a third of the {len(groups):,} groups.", width=520)
 
 
@@ -169,7 +169,7 @@ def _one_group(
 
 def _verdict(group: ProbeGroup, side: ComparedModel) -> str:
     margin = _margin(group, side)
-    ranked = "right" if margin > 0 else "wrong"
+    ranked = "correctly" if margin > 0 else "incorrectly"
     return f"Ranked {ranked} by {side.label} (margin {margin:+.2f})."
 
 

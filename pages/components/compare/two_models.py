@@ -65,10 +65,12 @@ def choose() -> list[ChosenModel]:
         placeholder="None. Choose a model, or type a folder or a name on the model hub",
     )
     if choice.trained is None:
-        st.page_link(
-            "pages/train.py",
-            label=f"{TRAINED_ENCODER} comes with Hedgerow. Train your own model to compare.",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", key="compare-train"):
+            st.text(
+                f"{TRAINED_ENCODER} comes with Hedgerow. You can compare your own model, too.",
+                width="content",
+            )
+            st.page_link("pages/train.py", label="Train a model", icon=":material/model_training:")
     found = [_chosen(letter, name) for letter, name in (("A", first), ("B", second)) if name]
     return _distinct([model for model in found if model is not None])
 

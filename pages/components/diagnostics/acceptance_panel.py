@@ -151,7 +151,7 @@ def _reasons(
     found: Mapping[Group, Outcomes],
     reasons: Sequence[ReasonCount],
 ) -> None:
-    st.header("Reject reasons", anchor=False)
+    st.header("Rejection reasons", anchor=False)
     if not reasons:
         st.text("None of the selected variants is rejected.")
         return
@@ -169,7 +169,9 @@ def _reasons(
         for name in rows
         for reason in columns
     ]
-    figure = partial(shares.heat_map, cells, columns=columns, of="Rejected variants")
+    figure = partial(
+        shares.heat_map, cells, columns=columns, heading="Reason", of="Rejected variants"
+    )
     save.chart(
         figure,
         name=f"reasons-{dimension.value}",

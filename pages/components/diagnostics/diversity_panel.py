@@ -86,17 +86,18 @@ def _drawn_from(found: NegatorSample) -> str:
     looked_at = found.sampled.total()
     which = f"all {found.of:,} variants"
     if looked_at < found.of:
-        which = f"{looked_at:,} variants, an even sample of {found.of:,}"
+        which = f"a sample of {looked_at:,} of {found.of:,} variants"
     return f"Counted in {which}. Negators that are also in the anchor are left out."
 
 
 def _negators_of_type(view: PageView, entry: VariantType, found: NegatorSample) -> None:
     counts = found.by_type.get(entry.id, Counter())
     named = {value: number for value, number in counts.items() if value}
-    without = counts.get("", 0)
+    sampled = found.sampled[entry.id]
+    having = sampled - counts.get("", 0)
     st.text(
-        f"{entry.label}: {_in_words(diversity(named), 'negator')} {without:,} of "
-        f"{found.sampled[entry.id]:,} have no negator."
+        f"{entry.label}: {_in_words(diversity(named), 'negator')} {having:,} of "
+        f"{counted(sampled, 'variant')} {'has' if having == 1 else 'have'} a negator."
     )
     if named:
         _ranking(view, entry, named, name="negators", what="negator")
@@ -106,7 +107,7 @@ def _in_words(found: Diversity, what: str) -> str:
     if not found.total:
         return f"no {what} in the selection."
     evenness = "" if found.evenness is None else f", evenness {found.evenness:.2f}"
-    kinds = counted(found.distinct, f"different {what}")
+    kinds = counted(found.distinct, what if found.distinct == 1 else f"different {what}")
     return f"{kinds}, entropy {found.entropy:.2f} bits{evenness}."
 
 

@@ -84,8 +84,8 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
     """Show the charts; return the selection of each."""
     number = counted(sum(row.number for pairs in types.values() for row in pairs.rows), "variant")
     st.text(
-        f"{number}. Top left: small changes that the encoder barely notices. These are the pairs "
-        "it gets wrong."
+        f"{number}. At the top left are small changes that the encoder barely notices. It gets "
+        "these pairs wrong if they are negations."
     )
     rounds = st.session_state.setdefault(_ROUNDS, Counter())
     selected: dict[str, Any] = {}
@@ -107,8 +107,8 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
         key="save-pairs",
     )
     st.caption(
-        "Each cell counts a type's variants with the same distance and a similar cosine (bins of "
-        "0.02); stronger colours mean more. Free-form types have longer axes than the others."
+        "Each cell counts a type's variants with a similar distance and cosine. The stronger its "
+        "colour, the more variants it contains. Free-form types have longer axes than the others."
     )
     return selected
 

@@ -90,7 +90,7 @@ def _slider(rows: Sequence[Count], scope: Scope, present: int) -> int:
         max(SHORTEST_AXIS, present, longest),
         key=KEY,
         bind="query-params",
-        help="Try a value. Nothing changes until you press a button below. The paper drops "
+        help="Try a value. Nothing changes until you press the button below. The paper drops "
         "variants that are more than 60 characters (about ten words) away from their anchor.",
     )
 
@@ -101,7 +101,7 @@ def _effect(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     lost = sum(distributions.over(rows, view.scope, threshold).values())
     st.text(
         f"{lost:,} of {total:,} variants ({lost / total:.2%}) are above a threshold of "
-        f"{threshold}, including {_count_pending(view.scope, rows, threshold):,} pending ones."
+        f"{threshold}; {_count_pending(view.scope, rows, threshold):,} of them are pending."
     )
 
 
@@ -257,4 +257,4 @@ def _cosines(view: PageView, in_use: int) -> None:
         name="cosine",
         alt_text="Histograms of the cosine similarity between anchor and variant, one row per type",
     )
-    st.text(f"By the active encoder, {encoder}. Bins are 0.02 wide.")
+    st.text(f"Computed with the active encoder, {encoder}. Bins are 0.02 wide.")

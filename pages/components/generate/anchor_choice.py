@@ -19,8 +19,8 @@ RUNS = 50
 
 ALL_ANCHORS = {
     Which.WITHOUT: "Anchors without variants of these types",
-    Which.SLOTS: "Types that lack an accepted or pending variant",
-    Which.FAILED: "Failed calls of an earlier run",
+    Which.SLOTS: "Anchors that lack an accepted or pending variant of a type",
+    Which.FAILED: "Anchors with failed calls in an earlier run",
 }
 
 

@@ -53,14 +53,15 @@ def _pace(run: Run, so_far: Spent) -> None:
     if run.state == RunState.RUNNING:
         parts.append(f"{so_far.per_minute:,} in the last minute")
     if so_far.prompt_tokens:
-        parts.append(f"{so_far.prompt_tokens:,} tokens in, {so_far.completion_tokens:,} out")
+        tokens = f"{so_far.prompt_tokens:,} input and {so_far.completion_tokens:,} output"
+        parts.append(f"{tokens} tokens")
     parts.append(f"{spent(so_far.cost, is_estimate=so_far.is_estimate)}{_of_the_budget(run)}")
     st.text(" · ".join(parts))
 
 
 def _of_the_budget(run: Run) -> str:
     money = run.parameters["budget"]["money"]
-    return f" of at most {dollars(money)}" if money else ""
+    return f" of the {dollars(money)} limit" if money else ""
 
 
 def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
@@ -145,7 +146,9 @@ def _why(run: Run) -> str:
         return f"Cancelled. {stored}"
     if run.state == RunState.INTERRUPTED:
         return f"Interrupted: the process ended before the run was complete. {stored}"
-    return f"{run.message or 'Paused.'} {stored}"
+    if run.message in (None, "", "Paused."):
+        return f"Paused. {stored}"
+    return run.message  # it says how to continue
 
 
 def _resume(run: Run, budget: Budget) -> None:

@@ -96,7 +96,7 @@ def _done(run: Run) -> None:
     done, failed, calls = (int(result.get(key, 0)) for key in ("done", "failed", "calls"))
     again = " The next run repeats the failed calls." if failed else ""
     with st.container(border=True, key=f"opinion-done-{run.id}"):
-        st.text(f"Run {run.id}: {live_run.title(run)}; {progress_view.STATES[run.state]}")
+        st.text(f"Run {run.id}: {live_run.title(run)}, {progress_view.STATES[run.state]}")
         judged = f"{done:,} variants judged"
         if run.parameters.get("repeats"):
             judged, again = f"{done:,} repeated answers", ""
@@ -290,7 +290,8 @@ def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
     if found.cost is None or found.seconds is None:
         return [
             *lines,
-            "Tokens, cost and time are unknown until you try the model on a few variants.",
+            "Tokens, cost and time are not known yet. Try the model on a few variants to estimate "
+            "them.",
         ]
     return [
         *lines,
@@ -340,16 +341,18 @@ def _agreement(counts: CachedCounts) -> None:
         return
     st.header("Agreement with people", anchor=False)
     for judge in found:
-        state = "counts" if judge.counts else "does not count"
+        state = "switched on" if judge.counts else "switched off"
         verdicts = counts.get(verdict_counts, judge.id) or {}
-        would = ", ".join(f"{what} {verdicts.get(verdict, 0):,}" for verdict, what in _SAYS.items())
+        accepts, edits, rejects = (
+            f"{what} {verdicts.get(verdict, 0):,}" for verdict, what in _SAYS.items()
+        )
         st.text(
-            f"{judge.name}: {judge.opinions:,} opinions; {state}."
-            + (f"\nWould {would}." if verdicts else "")
+            f"{judge.name}: {counted(judge.opinions, 'opinion')}, {state}."
+            + (f"\nIt would {accepts}, {edits} and {rejects}." if verdicts else "")
         )
         agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
         "Based on all variants that both people and models have judged. For a less biased "
-        "measure, use a random sample decided blind, under Judges."
+        "measure, use a random sample under Judges that people have reviewed blind."
     )
     st.page_link("pages/settings.py", label="Switch a model on or off in Settings")

@@ -49,8 +49,8 @@ def _line(example: Example) -> dict[str, object]:
 def _form(chosen: PromptVersion, role: Role) -> None:
     st.caption(
         "Chooses variants that people read and accepted, edited ones first, as diverse as "
-        "possible. All come from the training split. A call never shows an example for the "
-        "anchor it asks about."
+        "possible. All come from the training split. A prompt never includes an example with its "
+        "own anchor."
     )
     left, right = st.columns(2)
     number = left.number_input(

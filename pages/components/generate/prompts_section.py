@@ -17,6 +17,7 @@ from curation.generation.prompts import (
     types_of,
     written_with,
 )
+from curation.plurals import counted
 from curation.taxonomy.cues import SPELLING
 from curation.taxonomy.roles import ROLES, Role
 from db.models import PromptVersion
@@ -51,7 +52,9 @@ def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
     facts = [prompt_editor.author_of(chosen)]
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
         number = written.get(chosen.id, 0)
-        facts.append(f"{number:,} variants were written with it." if number else "Not used yet.")
+        was = "was" if number == 1 else "were"
+        used = f"{counted(number, 'variant')} {was} written with this version."
+        facts.append(used if number else "This version has not been used yet.")
     if any(facts):
         st.text(" ".join(filter(None, facts)))
 

@@ -15,7 +15,7 @@ STAGES = {
     "accepted": ("Accepted", "Variants accepted as written or after an edit."),
     "released": ("Released", "Variants in the newest release."),
     "triples": ("Triples", "Triples of the newest release that contain a variant of this type."),
-    "trained": ("Trained", "Triples in the training split of the newest model's release."),
+    "trained": ("Trained", "Variants in the training split of the newest model's release."),
 }
 """Column of the funnel → its name and what it counts."""
 

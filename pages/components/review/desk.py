@@ -143,7 +143,7 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
 
 
 def marked(focus: Card, *, hidden: bool = False) -> Markup:
-    """Notices about marks “discuss”, with who made them and their remarks unless ``hidden``."""
+    """Marks for discussion as notices: who made them, and their remarks unless ``hidden``."""
     notices = []
     for mark in open_project.ask(open_marks, focus.variant.id):
         remark = f": {mark.remark}" if mark.remark else ""

@@ -23,7 +23,7 @@ def stops(reviewer_id: int) -> bool:
     with st.container(border=True, key="empty"):
         st.write(
             f"Before you review, practise on {cards}. You decide as on this page, and after each "
-            "card you see what is right and why. Practice decides nothing."
+            "card you see what is right and why. Practice answers are not decisions."
         )
         _link("Start practising")
     return True

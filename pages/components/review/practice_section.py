@@ -65,7 +65,7 @@ def _desk(state: PracticeState) -> None:
     else:
         with st.container(border=True, key="empty"):
             st.write(
-                "There are no cards to practise on yet. A lead adds them under Gold items, with "
+                "There are no cards to practise on yet. A lead can add some under Gold items, with "
                 "“Practice rounds” as the use."
             )
             st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
@@ -98,8 +98,8 @@ def _progress(view: PracticeView) -> None:
         ""
         if score.answered
         else (
-            " Decide as on the Review page: A accepts, X, F and the digits reject, E says that you "
-            "would edit, S skips. Your answers are stored as practice, not as decisions."
+            " Decide as on the Review page: A accepts; X, F and the digits reject; E means that "
+            "you would edit; and S skips. Your answers are stored as practice, not as decisions."
         )
     )
     st.caption(f"{again} {number} of {total}.{so_far}{start}")
@@ -227,7 +227,7 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
     """The end of a round: the score by type, and the missed cards."""
     score = found.score()
     with st.container(key="practice-score"):
-        st.header(f"You had {_right(score)}", anchor=False)
+        st.header(f"You got {_right(score)}", anchor=False)
         names = open_project.type_names()
         st.dataframe(
             [
@@ -253,7 +253,7 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
             state.keyboard.bind("n", state.once_more)
             st.button("Practise again", key="n-practice-again", on_click=state.once_more)
         if missed := [item for item in found.answered if not found.is_right(item)]:
-            st.subheader(f"Answered wrong: {counted(len(missed), 'card')}", anchor=False)
+            st.subheader(counted(len(missed), "wrong answer"), anchor=False)
             for item in missed:
                 _missed(found, item, names)
 

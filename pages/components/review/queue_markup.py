@@ -15,7 +15,7 @@ def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
             the total is known, a thin bar shows the share that is done.
     """
     parts = [
-        Markup('<div class="{}"><div>{}</div><div>{:,} left{}</div>{}</div>').format(
+        Markup('<div class="{}"><div>{}</div><div>{:,}{} left</div>{}</div>').format(
             "hg-current" if current else "",
             label,
             left,

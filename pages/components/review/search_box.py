@@ -80,12 +80,15 @@ def as_pending(state: ReviewState, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
-    total = counted(len(found.rows), _LABELS[kind].lower().removesuffix("s"))
-    summary = f"{'More than ' if found.more else ''}{total}"
+    what = _LABELS[kind].lower()
+    total = counted(len(found.rows), what.removesuffix("s"))
+    summary = (
+        f"{'More than ' if found.more else ''}{total} found." if found.rows else f"No {what} found."
+    )
     if len(found.hits) < len(found.rows):
-        summary += f", of which the first {len(found.hits)} are listed"
+        summary += f" The first {len(found.hits)} are listed."
     with st.container(horizontal=True, vertical_alignment="center", key="search-found"):
-        st.text(f"{summary}.")
+        st.text(summary)
         ids = tuple(dict.fromkeys(found.rows))
         if kind is not SearchKind.ANCHORS and ids:
             label = "Review this one" if len(ids) == 1 else f"Review these {len(ids):,}"

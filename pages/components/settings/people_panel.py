@@ -85,7 +85,7 @@ def _changes(found: Sequence[Person]) -> None:
     """Choose a person and an action."""
     by_id = {one.id: one for one in found}
     chosen = st.selectbox(
-        "Person",
+        "Change a person",
         list(by_id),
         index=None,
         key=_PERSON,

@@ -12,8 +12,8 @@ def draw() -> None:
     found = list_plug_ins()
     if not found:
         st.text(
-            "No plug-ins are installed. A plug-in can add a provider, export format, encoder, "
-            "benchmark or scorer. docs/plug_ins.md shows how to write one."
+            "No plug-ins are installed. A plug-in can add a provider, an export format, an "
+            "encoder, a benchmark or a scorer. docs/plug_ins.md shows how to write one."
         )
         return
     st.caption("Added by installed packages. Restart the app after you install or update one.")

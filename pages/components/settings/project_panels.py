@@ -99,7 +99,7 @@ def _threshold() -> None:
             now,
             key=f"threshold-{now}",
             help="Variants that differ from their anchor by more characters are flagged as too "
-            "far. Hardness also depends on this threshold.",
+            "far from it. The order 'Hardest' in Review also depends on this threshold.",
         )
         over = open_project.ask(count_over_threshold, value)
         if value == now:
@@ -130,8 +130,9 @@ def _encoder() -> None:
             open_project.ask(known_encoders),
             key=f"encoder-{now}",
             accept_new_options=True,
-            help="Its cosine similarities order the review queues. Choose an encoder, or type a "
-            "folder or a model hub name such as sentence-transformers/all-mpnet-base-v2.",
+            help="Its cosine similarities order the review queues. Choose an encoder, or enter a "
+            "folder or a model on the Hugging Face Hub, such as "
+            "sentence-transformers/all-mpnet-base-v2.",
         )
         missing = open_project.ask(count_without_active_cosine)
         if chosen == now and missing:
@@ -189,7 +190,7 @@ def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name, width="stretch")
-        state = "counts" if model.counts else "switched off"
+        state = "switched on" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
         if rights.may(Role.LEAD):
             st.button(

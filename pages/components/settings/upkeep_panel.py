@@ -31,8 +31,9 @@ def _backup() -> None:
     with st.container(border=True, key="backup-panel"):
         st.text("Backup")
         st.caption(
-            'Saves the whole project as one file in the folder "backups" of the working '
-            'directory. Others can keep working meanwhile. "hedgerow db restore" restores it.'
+            "Saves the whole project as one file in the folder 'backups' of the working "
+            "directory. Others can keep working while it runs. To restore the project, run "
+            "'hedgerow db restore'."
         )
         newest = _newest(BACKUP)
         _last_result(newest)
@@ -102,4 +103,5 @@ def _findings(run: Run, result: CheckResult) -> None:
     for finding in result.findings:
         if finding.number:
             st.text(finding.sentence())
-    st.caption(f"{counted(len(result.findings), 'check')} made.")
+    number = len(result.findings)
+    st.caption(f"{counted(number, 'check')} {'was' if number == 1 else 'were'} run.")

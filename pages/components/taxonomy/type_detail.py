@@ -157,10 +157,10 @@ def _consequence(variants: int) -> str:
     if not variants:
         return "If you retire it, runs no longer ask for it. You can restore it."
     its = "its variant" if variants == 1 else f"its {variants:,} variants"
-    leave = "leaves" if variants == 1 else "leave"
+    are = "is" if variants == 1 else "are"
     return (
-        f"If you retire it, runs no longer ask for it, and {its} {leave} the queues and the next "
-        "release. Nothing is deleted; you can restore it."
+        f"If you retire it, runs no longer ask for it, and {its} {are} left out of the queues and "
+        "the next release. Nothing is deleted; you can restore it."
     )
 
 

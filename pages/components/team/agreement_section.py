@@ -30,7 +30,7 @@ _HELP = {
     "a rejection.",
     "Alpha": "Krippendorff's alpha for any number of people: 0 is chance, 1 is full agreement.",
     "Kappa": "Cohen's kappa for two people: 0 is chance, 1 is full agreement.",
-    "Accepted": "The share of verdicts that accept.",
+    "Accepted": "The share of verdicts that are acceptances.",
 }
 
 
@@ -72,7 +72,7 @@ def _nothing_yet() -> None:
     with st.container(border=True, key="empty"):
         st.write(
             "No two people have decided on the same variant yet. Assign a share of the variants to "
-            "several people under Assignment, or import variants with verdicts of several people."
+            "several people under Assignment, or import variants with verdicts from several people."
         )
         st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
 
@@ -178,7 +178,7 @@ def _groups(
     left_out = {By.PAIR} if pair else set()
     options = {by.value.capitalize(): by for by in By if by not in left_out}
     chosen = st.segmented_control(
-        "By",
+        "Group by",
         list(options),
         key=_BY if pair is None else f"{_BY}-pair",
         default="Type",

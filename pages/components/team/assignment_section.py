@@ -66,13 +66,13 @@ def _plan_fields(plan: Plan) -> None:
             format="%.4g",
             key=_SHARE,
             width=200,
-            help="A share of all variants. People are not asked for variants that only models or "
-            "a rule have decided, so the counts below can be lower. A larger share keeps the "
-            "variants of a smaller one. 0 ends the assignment.",
+            help="A share of all variants. People don't get variants that only models or a rule "
+            "have decided on, so the counts below can be lower. If you raise the share, the "
+            "variants chosen so far stay chosen. 0 ends the assignment.",
         )
         st.button("Save", key="assign-save", type="primary", on_click=_save_plan)
     error_messages.show_kept(_REFUSED_PLAN)
-    st.caption("Earlier decisions are kept and count.")
+    st.caption("Earlier decisions are kept and still count.")
 
 
 def _save_plan() -> None:
@@ -122,7 +122,7 @@ def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
         return
     st.caption(
         "People who reach their quota for a type get no more of its variants. Decisions beyond "
-        "the quota count, too."
+        "the quota also count."
     )
     if done is None:
         st.text("Counting. In a large project this takes some seconds.")

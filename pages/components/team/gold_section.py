@@ -56,7 +56,7 @@ def _settings() -> None:
     options = sorted({*RATES, rate})
     with st.container(horizontal=True, vertical_alignment="bottom", key="gold-settings"):
         chosen = st.selectbox(
-            "How often",
+            "Frequency",
             options,
             index=options.index(rate),
             format_func=lambda one: (
@@ -64,7 +64,7 @@ def _settings() -> None:
             ),
             key=f"gold-rate-{rate}",
             width=260,
-            help="The distance between two gold items varies, so that reviewers can't predict the "
+            help="The interval between gold items varies, so that reviewers can't predict the "
             "next one. Each reviewer gets each item once, in random order.",
         )
         wanted = st.checkbox(
@@ -198,7 +198,7 @@ def _items(found: Sequence[Gold]) -> None:
         "rounds."
     )
     if in_queue and not open_project.ask(get_setting, GOLD_RATE):
-        st.text("Reviewers don't get the items for the queue yet: choose a rate under How often.")
+        st.text("Reviewers don't get the items for the queue yet. To change that, set a frequency.")
     answers, names = open_project.ask(answers_on_gold), open_project.type_names()
     event = st.dataframe(
         [_row(item, answers, names) for item in found],

@@ -26,7 +26,7 @@ _HELP = {
     "decisions are left out.",
     "Median seconds": "From showing a card to the decision. Times over five minutes were breaks "
     "and are left out.",
-    "Accepted": "The share of verdicts that accept, with its exact 95% interval.",
+    "Accepted": "The share of verdicts that are acceptances, with its exact 95% interval.",
     "Gold": "How many verdicts on gold items match the right verdict. An edit counts as a "
     "rejection.",
     "Settled": "How many verdicts match the settlement that somebody else made later.",
@@ -71,9 +71,9 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
         },
     )
     st.caption(
-        f"Brackets show 95% intervals, from {FEWEST} verdicts on. People whose intervals overlap "
-        "may be equally good. Some cards are harder than others, but gold items are the same for "
-        "everybody."
+        f"Brackets show 95% intervals for {FEWEST} or more verdicts. People whose intervals "
+        "overlap may be equally good. Some cards are harder than others, but gold items are the "
+        "same for everybody."
     )
     st.header("Accepted, by type", anchor=False)
     st.dataframe(_by_type(found), key="people-types", height="content")
@@ -86,7 +86,7 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",
-        help="All figures, with a row per person and type.",
+        help="All figures, one row per person and type.",
     )
 
 

@@ -83,7 +83,8 @@ def _in_words(number: int, filters: Sequence[str], *, of: int | None) -> str:
     shown = f" The table has the first {SHOWN}." if number > SHOWN else ""
     if of is None:
         return f"{counted(number, 'variant')}{what}.{shown}"
-    return f"{number:,} of {counted(of, 'variant')} with different verdicts{what}.{shown}"
+    have = "has" if number == 1 else "have"
+    return f"{number:,} of {counted(of, 'variant')} {have} different verdicts{what}.{shown}"
 
 
 def _table(rows: Sequence[Record], labels: Mapping[str, str]) -> Markup:

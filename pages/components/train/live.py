@@ -97,8 +97,8 @@ def _in_short(run: Run) -> str:
     if before is None or after is None:
         return f"Run {run.id} is done."
     return (
-        f"Run {run.id} is done. It ranks {after:.1%} of the held-out triples correctly; its "
-        f"base encoder ranked {before:.1%}."
+        f"Run {run.id} is done. The model ranks {after:.1%} of the held-out triples correctly; its "
+        f"base encoder ranks {before:.1%}."
     )
 
 

@@ -26,7 +26,8 @@ def box() -> None:
         key="train-probes",
     ):
         st.caption(
-            "Each training run measures their similarity before and after, next to Figure 1."
+            "Each run measures their similarity before and after training. Results show it next to "
+            "Figure 1."
         )
         for pair in stored:
             _pair(pair)

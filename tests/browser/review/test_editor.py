@@ -96,7 +96,7 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     expect(desk.locator(".hg-message")).to_contain_text("is for hedges")
     settle(desk)
     desk.keyboard.press("t")
-    expect(desk.get_by_text("Its right type is:")).to_be_visible()
+    expect(desk.get_by_text("The right type is:")).to_be_visible()
     settle(desk)
     desk.keyboard.press("5")
     cue = desk.get_by_label("Hedge cue")

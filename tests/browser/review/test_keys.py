@@ -153,7 +153,7 @@ def test_each_way_to_decide_is_stored(desk: Page, home: Path) -> None:
     expect(card(desk)).not_to_have_attribute("data-variant", before)
     settle(desk)
     desk.keyboard.press("t")
-    expect(desk.get_by_text("Its right type is:")).to_be_visible()
+    expect(desk.get_by_text("The right type is:")).to_be_visible()
     settle(desk)
     press(desk, "2")
     press(desk, "f")

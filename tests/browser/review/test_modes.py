@@ -74,7 +74,7 @@ def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant
         expect(card(page)).to_have_attribute("data-variant", uid)
         expect(card(page)).to_contain_text(message)
     page.goto(f"{address}/review?variant=<b>x</b>")
-    expect(page.get_by_text("There is no variant '<b>x</b>'")).to_be_visible()
+    expect(page.get_by_text("There is no variant with the uid '<b>x</b>'")).to_be_visible()
     expect(card(page)).to_be_visible()
 
 

@@ -50,7 +50,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
         settle(page)
         page.keyboard.press("a")  # decides nothing more
         page.keyboard.press("n")
-    expect(page.get_by_text("You had 1 of 2 right")).to_be_visible()
+    expect(page.get_by_text("You got 1 of 2 right")).to_be_visible()
     expect(page.get_by_text("It should be rejected (wrong scope).")).to_be_visible()
     assert rows(home, "SELECT count(*) FROM practice_answer") == [(2,)]
     assert rows(home, DECISIONS) == [(0,)]

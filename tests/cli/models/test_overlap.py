@@ -36,7 +36,7 @@ def test_training_warns_before_it_starts(tiny_encoder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert SAID in result.stderr and SAID in result.stdout
     assert "Overlapping items by field (release / SemAntoNeg (doors.jsonl)): " in result.stdout
-    bundled = "No item of the benchmark files shares 5 words in a row with the bundled"
+    bundled = "No item in the benchmark files shares 5 consecutive words with the bundled"
     assert bundled in result.stdout and bundled not in result.stderr  # nothing to warn of
     again = CliRunner().invoke(cli.app, ["train", *options, "--seed", "2", "--json"])
     (found,) = json.loads(again.stdout)["overlap"]

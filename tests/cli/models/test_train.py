@@ -58,7 +58,7 @@ def test_a_training_says_what_it_did_and_where_the_model_is(small: list[str], ho
     assert lines[1].split() == ["held", "out", "before", "after", "measured", "on"]
     (ranked,) = (line for line in lines if line.startswith("triples ranked correctly"))
     assert ranked.count("%") == 2 and ranked.split()[-1] == "6"
-    assert "drift of unrelated cosines" in output and max(map(len, lines[1:-2])) < 80
+    assert "drift of unrelated sentences" in output and max(map(len, lines[1:-2])) < 80
     assert "STS" not in output
     assert "MRR@10 on 300 bundled questions" in lines[-2]
 
@@ -124,7 +124,7 @@ def test_a_preset_s_name_is_in_what_a_training_brought(
     preset = PRESETS["quick"]._replace(recipe=tiny)
     monkeypatch.setattr(presets, "PRESETS", {"quick": preset})
     output = show("train")
-    assert "Trained with the preset quick on 18 triples" in output
+    assert "Trained with the “quick” preset on 18 triples" in output
     assert ask("runs", "show", "1")["result"]["preset"] == "quick"
     card = Path(output.splitlines()[-1].removeprefix("The model is in ").rstrip(".")) / "README.md"
     assert "| preset | quick |" in card.read_text(encoding="utf-8")

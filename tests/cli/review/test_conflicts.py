@@ -29,5 +29,5 @@ def test_a_variant_is_marked_and_the_mark_lifted(loaded_home: Path) -> None:
     assert "already" in complaint("review", "discuss", uid, "--reviewer", "Bo")
     assert ask("review", "discuss", uid, "--lift", "--reviewer", "Bo")["marked"] is False
     assert "no mark to remove" in complaint("review", "discuss", uid, "--lift", "--reviewer", "Bo")
-    assert "marked “discuss” again" in show("review", "undo", "--reviewer", "Bo")
+    assert "marked for discussion again" in show("review", "undo", "--reviewer", "Bo")
     assert len(ask("review", "conflicts")["to_discuss"]) == 1

@@ -55,7 +55,7 @@ def test_people_are_compared_by_type_and_by_pair(family: dict[str, str]) -> None
     (cue,) = ask("review", "agreement", "--by", "cue")["people"]["groups"]
     assert cue["cue"] == "probably"
     output = show("review", "agreement", "--by", "source", "--source", "test")
-    assert "4 variants with verdicts of several people:" in output and "50.0% (0.0% to" in output
+    assert "4 variants with verdicts from several people:" in output and "50.0% (0.0% to" in output
 
 
 def test_the_verdicts_are_written_without_formulas(family: dict[str, str], tmp_path: Path) -> None:

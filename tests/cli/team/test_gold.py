@@ -82,7 +82,7 @@ def test_figures_of_people_as_a_table_json_and_a_file(uids: list[str], tmp_path:
     assert len(rows) == 1 + 2 * 3 and any(row.startswith("'=1+1,all,1,1,1.0") for row in rows)
     shown = show("reviewers", "statistics")
     assert "1 of 1" in shown and "2.5%" not in shown
-    assert "Intervals are shown from 10 verdicts on." in shown
+    assert "Intervals are shown for 10 or more verdicts." in shown
 
 
 def test_an_empty_project_has_no_figures(opened_home: object) -> None:

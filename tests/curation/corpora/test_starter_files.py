@@ -135,11 +135,11 @@ def test_readme_counts_the_second_review(
     read = {
         t: sum(t in family for family in families) for t in ("absolute", "word", "phrase", *SECOND)
     }
-    table = _table(readme, "read again")
+    table = _table(readme, "type, second review")
     assert table.pop("all") == [f"{sum(read.values()):,}", str(len(second))]
     assert table == {t: [f"{read[t]:,}", str(edited[t])] for t in read}
     reasons = Counter(review["reason"] for review in second)
-    assert {k: int(v[0]) for k, v in _table(readme, "second reason").items()} == reasons
+    assert {k: int(v[0]) for k, v in _table(readme, "reason, second review").items()} == reasons
     applied = sum(not in_pending_fifth(anchor_uid(review["anchor"])) for review in second)
     assert f"only {applied} of the second review's {len(second)} edits are applied" in readme
 

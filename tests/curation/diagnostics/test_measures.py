@@ -139,7 +139,7 @@ def test_the_papers_two_failures_are_flagged() -> None:
 def test_every_flag_has_its_own_words() -> None:
     assert len({flag.label for flag in Flag}) == len({flag.explanation for flag in Flag}) == 8
     both = Flag.UNCHANGED | Flag.WRONG_SURFACE
-    assert both.label == "unchanged, wrong surface"
+    assert both.label == "unchanged, wrong surface form"
     assert Flag(0).label == "no flag"
 
 

@@ -78,7 +78,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"label": "VERBAL negation"}, "is already a type"),
         ({"label": "negated antonym"}, "is already a type"),
         ({"label": "A\0name"}, "control character"),
-        ({"definition": " "}, "a definition of 10 to 1000 characters, found none; complete it"),
+        ({"definition": " "}, "Enter a definition of 10 to 1000 characters."),
         ({"example": "every bridge is  safe."}, "the same as its anchor"),
         ({"example": ""}, "an example of 1 to 2000"),
         ({"example": "Perhaps not every bridge is safe."}, "does not pass the surface check"),

@@ -188,7 +188,7 @@ def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(
     app = open_page("review")
     press(app, "d")
     app.text_area[0].set_value("Which scope?")
-    (saving,) = [button for button in app.button if button.label.startswith("Mark “discuss”")]
+    (saving,) = [button for button in app.button if button.label.startswith("Mark for discussion")]
     saving.click().run()
     app.run()  # in a browser, the fragment draws itself again
     with reading(with_source) as session:

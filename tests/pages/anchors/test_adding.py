@@ -282,9 +282,9 @@ def test_the_chart_shows_these_beside_the_paper() -> None:
     found = lengths([" ".join(["word"] * count) for count in (3, 10, 20, 40)])
     spec = json.loads(chart(found, dark=False).to_json())
     shares = {(row["of"], row["band"]): row["share"] for row in spec["data"]["values"]}
-    assert shares["these", "fewer than 15 words"] == 0.5
-    assert shares["these", "more than 30"] == 0.25
+    assert shares["these anchors", "fewer than 15 words"] == 0.5
+    assert shares["these anchors", "more than 30"] == 0.25
     assert shares["the paper", "more than 30"] == 0.1
-    for name in ("these", "the paper"):
+    for name in ("these anchors", "the paper"):
         assert sum(share for (of, _), share in shares.items() if of == name) == pytest.approx(1)
-    assert "50% have fewer than 15 words" in in_words(found)
+    assert "50% of these anchors have fewer than 15 words" in in_words(found)

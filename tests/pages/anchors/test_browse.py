@@ -74,7 +74,7 @@ def anchor_text(session: Session) -> str:
 def test_a_project_without_anchors_leads_to_the_first_ones(bo: None, open_page: OpenPage) -> None:
     app = open_page("anchors")
     labels = [link.label for link in app.get("page_link")]
-    assert labels == ["Add your own anchors", "Load the starter corpus on the Overview"]
+    assert labels == ["Add your own anchors", "Load the starter corpus on the Overview page"]
     assert not app.selectbox  # there is nothing to filter
 
 

@@ -55,9 +55,8 @@ def asked(result: Result, **more: Any) -> Result:
 def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
-    assert "gpt-4o-mini gets 18 prompts (about 940 tokens in and 90 out), and costs" in page_text(
-        chat
-    )
+    tokens = "about 940 input and 90 output tokens"
+    assert f"gpt-4o-mini gets 18 prompts ({tokens}), and costs" in page_text(chat)
     assert "with one-word answers" in page_text(chat) and "pauses" not in page_text(chat)
     chat.number_input("generate-money").set_value(0.001).run()
     assert "The run pauses if it reaches $0.0010." in page_text(chat)
@@ -113,7 +112,7 @@ def test_language_models_are_measured_with_tasks_of_ones_own_too(
 def test_order_and_missing_answers_of_language_models_are_shown(
     measured: Engine, tmp_path: Path
 ) -> None:
-    assert not frames_of(page(SCORES), "Answers 1 (%)"), "encoders are asked nothing"
+    assert not frames_of(page(SCORES), "First chosen (%)"), "encoders are asked nothing"
     data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
     scores = [[np.nan] * 3 if n < 2 else [0.1, 0.2, 0.9] for n in range(len(data.items))]
     result = asked(data.evaluate([np.array(row) for row in scores]))
@@ -124,10 +123,10 @@ def test_order_and_missing_answers_of_language_models_are_shown(
         newest = row.scalars().first()
         assert newest is not None
         newest.summary = {**newest.summary, "edited": {"relevance": 3}}
-    table = frame_of(page(SCORES), "Model", "Answers 1 (%)").iloc[0]
+    table = frame_of(page(SCORES), "Model", "First chosen (%)").iloc[0]
     assert table["Model"] == f"{HOSTILE} (chat, both orders, relevance prompt 3)"
     assert table["Prompt"] == "Three sentences, version 2"
-    assert (table["Answers 1 (%)"], table["Changed (%)"]) == (61.1, 50.0)
+    assert (table["First chosen (%)"], table["Order-dependent (%)"]) == (61.1, 50.0)
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
     items = page(ITEMS)
     items.selectbox("a").set_value(table["Model"]).run()

@@ -39,6 +39,7 @@ def test_outcomes_fill_a_bar_from_the_right_one_on() -> None:
     colour = spec["layer"][0]["encoding"]["color"]["scale"]
     assert colour["domain"][0] == "both"
     assert colour["range"][0] == palette(dark=False).diverging[-1]
+    assert len(set(colour["range"])) == len(colour["domain"]) == 4
 
 
 def test_parts_and_boxes_stand_side_by_side_by_model() -> None:

@@ -63,7 +63,7 @@ def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     assert "run 7: +50.0 points compared with base, not statistically significant" in page_text(
         test
     )
-    assert "Only run 7 is right on 3 items, only base on 0." in page_text(test)
+    assert "On 3 items, only run 7 is right; on 0, only base is." in page_text(test)
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
     test.selectbox(key).set_value("run 7").run()
     assert "Choose two different models." in page_text(test)
@@ -93,6 +93,10 @@ def test_semantoneg_is_drawn_by_training_objective_with_ones_own_models(measured
     specs = [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
     (spec,) = [spec for spec in specs if "variance" in json.dumps(spec)]
     assert spec["height"] > 200
+    rows = spec["layer"][1]["encoding"]["y"]["sort"]
+    objectives = ["general purpose", "paraphrase", "NLI", "STSB"]
+    assert [row for row in rows if row in objectives] == objectives
+    assert len(rows) == len(set(rows)) == len(objectives) + (models["Source"] == "measured").sum()
 
 
 def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured: Engine) -> None:

@@ -95,7 +95,8 @@ def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
     assert compare.selectbox("b").value == TRAINED_ENCODER
     assert compare.selectbox("set").value == FIGURE_1_SET
     (link,) = compare.get("page_link")
-    assert "Train your own model" in link.proto.label
+    assert link.proto.label == "Train a model"
+    assert "You can compare your own model, too." in page_text(compare)
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=KIND)
     assert started == [run.id]
@@ -160,8 +161,8 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     app = open_page("compare")
     assert "Not measured yet" not in page_text(app)
     assert [(metric.label, metric.value) for metric in app.metric] == [
-        ("Model A correct", "0%"),
-        ("Model B correct", "100%"),
+        ("Ranked correctly by A", "0%"),
+        ("Ranked correctly by B", "100%"),
     ]
     assert charts(app) == 2
     numbers = app.dataframe[0].value.set_index("Metric")
@@ -223,7 +224,7 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
 ) -> None:
     store_matrices(app_engine, models, SENTENCES)
     type_sentences(compare, "Alone.")
-    assert "Expected 2 to 200 different sentences, one per line, found 1." in page_text(compare)
+    assert "Expected 2 to 200 different sentences, one per line, but found 1." in page_text(compare)
     type_sentences(compare, "\n".join([*SENTENCES, SENTENCES[0]]))
     assert any("Ignored 1 repeated sentence" in caption.value for caption in compare.caption)
     assert charts(compare) == 3

@@ -129,15 +129,13 @@ def test_the_scope_narrows_every_count(with_source: Engine, open_page: OpenPage)
     app = open_page("diagnostics")
     app.session_state["types"] = ["verbal", "word"]
     app.slider(key="threshold").set_value(1).run()
-    assert (
-        "6 of 6 variants (100.00%) are above a threshold of 1, including 3 pending ones."
-        in texts(app)
+    assert "6 of 6 variants (100.00%) are above a threshold of 1; 3 of them are pending." in texts(
+        app
     )
     app.session_state["status"] = "Accepted"
     app.run()
-    assert (
-        "3 of 3 variants (100.00%) are above a threshold of 1, including 3 pending ones."
-        in texts(app)
+    assert "3 of 3 variants (100.00%) are above a threshold of 1; 3 of them are pending." in texts(
+        app
     )
     app.session_state["status"] = "Rejected"
     app.run()
@@ -174,11 +172,11 @@ def test_what_is_over_the_threshold_can_be_rejected_and_taken_back(
     app.button(key="reject-over").click().run()
     assert f"Rejected {len(far)} variants." in texts(app)
     assert rejected(with_source) == far
-    assert "including 0 pending ones." in texts(app)
+    assert "; 0 of them are pending." in texts(app)
     app.button(key="undo-threshold").click().run()
     assert f"Undid {len(far)} rejections." in texts(app)
     assert not rejected(with_source)
-    assert f"including {len(far)} pending ones." in texts(app)
+    assert f"; {len(far)} of them are pending." in texts(app)
 
 
 def test_the_page_keeps_to_one_source(with_source: Engine, open_page: OpenPage) -> None:
@@ -255,10 +253,10 @@ def test_pairs_count_all_variants_of_the_choice(with_source: Engine, open_page: 
     with writing(with_source) as session:
         fill(session)
     app = section(open_page("diagnostics"), "Pairs")
-    assert "21 variants. Top left" in texts(app)
+    assert "21 variants. At the top left" in texts(app)
     assert "Drag over a region" in "".join(caption.value for caption in app.caption)
     app.session_state["types"] = ["word"]
-    assert "3 variants. Top left" in texts(app.run())
+    assert "3 variants. At the top left" in texts(app.run())
 
 
 def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage) -> None:
@@ -280,7 +278,7 @@ def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage)
     app = section(open_page("diagnostics"), "Pairs")
     app.session_state["types"] = [mine.id]
     app.run()
-    assert "1 variant. Top left" in texts(app)
+    assert "1 variant. At the top left" in texts(app)
     assert "Denial · 1" in texts(app)
     assert len(app.get("vega_lite_chart")) == 1
 
@@ -291,10 +289,10 @@ def test_cues_and_negators_are_told_with_their_entropy(
     with writing(with_source) as session:
         fill(session)
     shown = texts(section(open_page("diagnostics"), "Cues & negators"))
-    assert "Hedge: single word: 1 different cue, entropy 0.00 bits." in shown
+    assert "Hedge: single word: 1 cue, entropy 0.00 bits." in shown
     assert "In use: 1 of 134 cues on the paper's list." in shown
     assert "In use: 1 of 45 cues on the paper's list." in shown
-    assert "Absolute negator: 1 different negator, entropy 0.00 bits." in shown
+    assert "Absolute negator: 1 negator, entropy 0.00 bits." in shown
 
 
 def test_acceptance_agrees_with_the_database(with_source: Engine, open_page: OpenPage) -> None:

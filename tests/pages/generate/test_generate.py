@@ -128,8 +128,8 @@ def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
 ) -> None:
     app = named(open_page("generate"), "http://127.0.0.1:9/v1")
     boxes = {box.label: box for box in app.number_input}
-    assert boxes["US$ per million tokens in"].value == 0.15
-    boxes["US$ per million tokens out"].set_value(9.0).run()
+    assert boxes["US$ per million input tokens"].value == 0.15
+    boxes["US$ per million output tokens"].set_value(9.0).run()
     next(button for button in app.button if button.label == "Save this price").click().run()
     assert not app.exception
     with reading(ten) as session:
@@ -336,7 +336,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     )
     app = named(open_page("generate"), "")
     app.text_input("generate-key").set_value(key).run()
-    assert "Key: entered for this session" in page_text(app)
+    assert "API key: entered for this session" in page_text(app)
     assert "needs an API key" not in page_text(app)
     app.button("generate-start").click().run()
     assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
@@ -364,7 +364,7 @@ def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:hunter2@llm.example/v1")
     open_project.settings.clear()
     app = named(open_page("generate"), "")
-    assert "Key: set in the environment" in page_text(app)
+    assert "API key: set in the environment" in page_text(app)
     assert app.text_input("generate-address").placeholder == "https://llm.example/v1"
     assert "hunter2" not in sent(app) and "sk-environment" not in sent(app)
     assert not app.button("generate-start").disabled

@@ -78,7 +78,7 @@ def test_a_sample_is_drawn_decided_and_a_trusted_judge_accepts_the_rest(
     assert "8 of 8 variants decided blind." in page_text(app)
     assert "No type qualifies" in page_text(app)
     app.number_input("judges-precision").set_value(60.0).run()
-    assert "Recommended: Verbal" in page_text(app)
+    assert "Types that qualify: Verbal" in page_text(app)
     app.button("judges-accept").click().run()
     assert "Accepted 2 variants." in page_text(app) and pending(judged) == 0
     app.button("judges-undo").click().run()

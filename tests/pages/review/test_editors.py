@@ -145,7 +145,7 @@ def test_blind_the_checks_of_an_edit_are_told_only_after_it(family: Engine) -> N
     assert 'class="hg-checks' not in page.html()
     page.press("save-")
     assert stored(family) == [("verbal", FLAGGED, None)]
-    assert "Flagged: wrong surface" in page.html()
+    assert "Flagged: wrong surface form" in page.html()
 
 
 def test_an_edit_without_its_cue_stores_the_one_in_the_text(family: Engine) -> None:

@@ -223,8 +223,8 @@ def test_an_empty_queue_draws_the_progress_once(
 
 def test_a_type_without_variants_has_no_bar(ids: list[int]) -> None:
     shown = html(opened())
-    assert "Verbal negation</div><div>3 left of 3" in shown
-    assert "left of 0" not in shown and "Affirmation</div>" not in shown
+    assert "Verbal negation</div><div>3 of 3 left" in shown
+    assert "of 0 left" not in shown and "Affirmation</div>" not in shown
 
 
 def test_a_project_without_variants_says_where_they_come_from(
@@ -243,7 +243,7 @@ def test_what_was_added_meanwhile_is_there_at_the_next_look(
         add_family(session)
     app.run()
     assert "hg-card" in html(app)
-    assert "1 left of 1" in html(app)
+    assert "1 of 1 left" in html(app)
 
 
 def pressed(app: AppTest, key: str) -> Any:

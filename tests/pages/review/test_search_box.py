@@ -97,7 +97,7 @@ def test_blind_reviewers_find_no_notes_and_no_verdicts(family: dict[str, str]) -
 def test_hostile_texts_and_queries_are_shown_as_they_are(family: dict[str, str]) -> None:
     app = searched("<b>")
     assert '<mark class="hg-match">&lt;b&gt;</mark>bold&lt;/b&gt; **here**' in html(app)
-    assert any("1 variant." in text.value for text in app.text)
+    assert any("1 variant found." in text.value for text in app.text)
     hit = Hit(SearchKind.NOTES, "<i>", "0" * 16, about="<u>")
     assert "<i>" not in hit_markup(hit, "i", facts="<u>")
     assert "<u>" not in hit_markup(hit, "i", facts="<u>")

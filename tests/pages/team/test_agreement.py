@@ -91,7 +91,7 @@ def test_the_figures_are_those_of_the_database(with_source: Engine, open_page: O
     assert found["Variants"][0] == "8" and found["Agreement"][0] == "50.0%"
     assert " to " in found["Agreement"][1]
     assert "Kappa" in found and "Landis and Koch call a kappa of" in texts(app)
-    assert "37.5% of the verdicts accept." in texts(app)
+    assert "37.5% of the verdicts are acceptances." in texts(app)
     assert "Left out: 1 variant with fewer than two independent verdicts." in [
         caption.value for caption in app.caption
     ]
@@ -107,7 +107,7 @@ def test_each_figure_leads_to_its_variants(with_source: Engine, open_page: OpenP
     with writing(with_source) as session:
         fill(session)
     app = open_page("team")
-    assert "4 of 8 variants with different verdicts." in texts(app)
+    assert "4 of 8 variants have different verdicts." in texts(app)
     assert listed(app).count("<tr>") == 1 + 4
     app.session_state["team-which"] = "All"
     app.run()
@@ -153,7 +153,7 @@ def test_people_and_verdicts_narrow_everything(with_source: Engine, open_page: O
     app.run()
     assert metrics(app)["Variants"][0] == "1"
     assert "alpha and kappa are not defined" in texts(app)
-    assert "100.0% of the verdicts accept" in texts(app)
+    assert "100.0% of the verdicts are acceptances" in texts(app)
 
 
 def test_a_large_project_counts_beside_the_page(

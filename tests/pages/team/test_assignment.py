@@ -38,7 +38,10 @@ def test_an_assignment_is_made_and_shown(with_source: Engine, open_page: OpenPag
     with reading(with_source) as session:
         assert current_plan(session) == Plan(2, 1.0)
     assert app.text[0].value == "2 people decide on each variant."
-    message = "7 variants for 2 people each: 1 finished or settled, 11 verdicts to go."
+    message = (
+        "7 variants need verdicts from 2 people each. 1 is finished or settled, and 11 verdicts "
+        "are missing."
+    )
     assert app.text[1].value.startswith(message)
     table = app.dataframe[0].value.set_index("Type")
     assert list(table.loc["Verbal negation"]) == [0, 1, 0]

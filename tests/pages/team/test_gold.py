@@ -87,7 +87,7 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
         uid = session.get_one(Variant, 2).uid
     app = section(open_page, "Gold items")
     assert "1 item for the review queue, 2 for practice rounds." in texts(app)
-    assert "choose a rate" in texts(app) and not app.exception
+    assert "set a frequency" in texts(app) and not app.exception
     app.text_input(key="gold-uid").set_value(uid).run()
     assert app.button(key="make-gold").disabled, "no verdict is preselected"
     app.segmented_control(key="gold-verdict").set_value(Verdict.REJECT).run()
@@ -117,7 +117,7 @@ def test_the_rate_and_who_practises_first_are_chosen_there(
     with reading(project) as session:
         assert (get_setting(session, GOLD_RATE), get_setting(session, PRACTISE_FIRST)) == (20, True)
     assert app.selectbox(key="gold-rate-20").value == 20
-    assert "choose a rate" not in texts(app)
+    assert "set a frequency" not in texts(app)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
     press(app, "4")
     press(app, "n")
     right = (first.verdict is Verdict.ACCEPT) + (second.verdict is Verdict.REJECT)
-    assert f"You had {right} of 2 right" in "".join(one.value for one in app.header)
+    assert f"You got {right} of 2 right" in "".join(one.value for one in app.header)
     with reading(project) as session:
         assert current_round(session, ada).is_finished
         assert session.execute(select(func.count()).select_from(Decision)).scalar() == before

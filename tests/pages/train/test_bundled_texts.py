@@ -19,7 +19,7 @@ def test_they_are_listed_as_plain_texts_once_the_expander_is_open(project: Engin
     assert not test.exception
     assert "These texts teach nothing about negation" in page_text(test)
     assert f"Hedgerow comes with {len(bundled_texts()):,} English texts" in page_text(test)
-    table = next(frame.value for frame in test.dataframe if "Part of" in frame.value)
+    table = next(frame.value for frame in test.dataframe if "Group" in frame.value)
     assert list(table.itertuples(index=False, name=None)) == list(bundled_texts())
     assert documents()[0].passage not in unsafe_texts(test)
     assert [button.label for button in test.get("download_button")].count("CSV") == 1

@@ -71,7 +71,7 @@ def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values:
 
 def test_without_a_release_the_page_leads_to_one(app_engine: Engine) -> None:
     test = page()
-    assert "made from a release. There is none yet" in page_text(test)
+    assert "made from a release, but there is none yet" in page_text(test)
     assert not [button for button in test.button if button.key == "llm-start"]
 
 
@@ -117,7 +117,7 @@ def test_results_show_figures_curves_and_the_folder(released: Engine, small_llam
     shown = page_text(test)
     assert "Finetuned on 24 question pairs (left out as too long: 2 pairs)" in shown
     assert "of release 1 in 30 steps" in shown
-    assert "It answers 87.5% of the validation questions correctly; its base model" in shown
+    assert "The model answers 87.5% of the validation questions correctly; its base model" in shown
     figures, every = (frame.value for frame in test.dataframe)
     assert list(figures["After"]) == ["87.5%", "100.0%", "75.0%", "0.5000"]
     assert list(every["Run"]) == [2, first]
@@ -141,7 +141,7 @@ def test_a_run_that_failed_says_why_and_can_be_started_again(
 def test_the_arms_are_compared_in_a_table(
     released: Engine, small_llama: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "No study yet" in page_text(page(ARMS))
+    assert "There is no study yet" in page_text(page(ARMS))
     monkeypatch.setattr(study, "ARMS", {"All": "paper", "Everything": "both"})
     number = store(released, small_llama) + 1
     page().button("llm-start-arms").click().run()

@@ -106,9 +106,9 @@ def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: lis
     test.button("train-click").click().run()  # makes a release
     choice(test).set_value("thorough").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()
-    assert "Uses the preset thorough" not in page_text(test)
+    assert "Uses the “thorough” preset" not in page_text(test)
     next(box for box in test.selectbox if box.label == "Recipe").set_value("standard").run()
-    assert "Uses the preset standard, except for what the study varies." in page_text(test)
+    assert "Uses the “standard” preset, except for what the study varies." in page_text(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.segmented_control(SECTION).set_value(STUDIES).run()

@@ -83,7 +83,7 @@ def store(engine: Engine, state: RunState, **how: Any) -> int:
 
 def test_without_a_release_it_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "There is none yet" in page_text(test)
+    assert "there is none yet" in page_text(test)
     assert not [button for button in test.button if button.key == "llm-provider-start"]
 
 

@@ -108,7 +108,7 @@ def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> 
     test = page()
     field(test, "epochs").set_value(6.5).run()
     test.segmented_control(SECTION).set_value(RESULTS).run()
-    assert "No training run has ended yet" in page_text(test)
+    assert "No training run has finished yet" in page_text(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
     assert field(test, "epochs").value == 6.5
     next(button for button in test.button if button.label == "Reset to the preset").click().run()

@@ -34,12 +34,21 @@ def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project
     assert link.proto.query_string == "a=all-MiniLM-L6-v2&b=hedgerow-minilm"
 
 
+@pytest.mark.parametrize("section", [RESULTS, RUNS])
+def test_without_a_training_the_results_lead_to_the_section_that_starts_one(
+    project: Engine, section: str
+) -> None:
+    test = page(section)
+    test.button("empty-results-go").click().run()
+    assert test.button("train-click").label == "Finetune"
+
+
 def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     run_id = finished_run(project)
     store_looks(project, run_id)
     test = page()
     assert (
-        "It ranks 92.5% of the held-out triples correctly; its base encoder ranked 50.0%"
+        "The model ranks 92.5% of the held-out triples correctly; its base encoder ranks 50.0%"
         in page_text(test)
     )
     test.button(f"train-show-{run_id}").click().run()
@@ -67,7 +76,7 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"
     assert f"SentenceTransformer({str(model)!r})" in test.code[0].value
     assert f"The model is no longer at {model}." in text
-    assert "Trained with the preset standard for 3 steps, keeping step 2 as the best" in text
+    assert "Trained with the “standard” preset for 3 steps, keeping step 2 as the best" in text
     assert "on 18 triples of release 1 with seed 1" in text
     assert any("A random sample of 27 of 9,000" in note.value for note in test.caption)
     assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3

@@ -99,7 +99,7 @@ def test_one_click_stores_a_study_and_starts_its_process(
     test = page(STUDIES)
     assert "3 runs" in page_text(test) and "in total: All types" in page_text(test)
     assert test.button("study-start-writers").disabled
-    assert "none by rules" in page_text(test)
+    assert "none written by rules" in page_text(test)
     assert "onerror" not in unsafe_texts(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run().button("study-start-types").click().run()
@@ -118,13 +118,13 @@ def test_one_click_stores_a_study_and_starts_its_process(
 def test_studies_go_by_the_recipe_that_is_chosen(released: Engine, started: list[int]) -> None:
     test = page(STUDIES)
     test.selectbox("study-recipe-0").set_value("thorough").run()
-    assert page_text(test).count("Uses the preset thorough") > 1
+    assert page_text(test).count("Uses the “thorough” preset") > 1
     assert "No anchor has an original entailment" in page_text(test)
     test.session_state["train_recipe"] = BASE.to_yaml()
     test.run()
     assert "Uses your edited recipe" in page_text(test)
     test.selectbox("study-recipe-1").set_value("paper").run()
-    assert "your edited recipe" not in page_text(test) and "Uses the preset paper" in page_text(
+    assert "your edited recipe" not in page_text(test) and "Uses the “paper” preset" in page_text(
         test
     )
 
@@ -190,8 +190,8 @@ def test_the_runs_are_listed_and_compared(released: Engine) -> None:
     line = recipes.set_index("Key").loc["epochs"]
     assert line[newest] == "≠ 12" and not line[second].startswith("≠")
     assert "loss" not in list(recipes["Key"])
-    assert figures.set_index("Figure").loc["triples ranked correctly, after", newest] == 0.9
-    assert effort.set_index("Effort").loc["steps", newest] == 3
+    assert figures.set_index("Metric").loc["triples ranked correctly, after", newest] == 0.9
+    assert effort.set_index("Training").loc["steps", newest] == 3
     assert "onerror" not in unsafe_texts(test)
     test.multiselect[0].set_value([]).run()
     assert "Choose the runs to compare." in page_text(test)

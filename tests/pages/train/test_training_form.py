@@ -36,7 +36,12 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
 def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) -> None:
     test = page()
+    assert [link.label for link in test.get("page_link")] == ["Go to Overview"]
+    with writing(app_engine) as session:
+        add_variant(session, add_anchor(session, "It rains."))
+    test = page()
     assert "No variant has been accepted yet" in page_text(test)
+    assert [link.label for link in test.get("page_link")] == ["Review variants"]
     assert not [button for button in test.button if button.label == "Finetune"]
 
 
@@ -92,7 +97,7 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
 ) -> None:
     first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
     test = page()
-    assert "It starts when the current training has ended." in page_text(test)
+    assert "It starts when the current run has ended." in page_text(test)
     test.number_input("train-seed-box").set_value(1)
     test.button("train-click").click().run()
     assert f"Run {first} is already training with the same settings" in page_text(test)
@@ -134,8 +139,9 @@ def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None
     assert not page().get("page_link")
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.TRAIN)
-    (link,) = page().get("page_link")
-    assert "would hold 30 variants; release 1 has 27" in link.proto.label
+    test = page()
+    assert "Release 1 has 27 variants. A new release would have 30." in page_text(test)
+    assert [link.label for link in test.get("page_link")] == ["Create a release"]
 
 
 def test_the_first_release_takes_all_sources_and_says_so(
@@ -146,8 +152,8 @@ def test_the_first_release_takes_all_sources_and_says_so(
         add_tiny_family(session, source="Other")
     test = page()
     assert "a first release, made from the 28 accepted variants of all sources" in page_text(test)
-    (link,) = test.get("page_link")
-    assert link.label == "To train on some sources only, create a release of them."
+    assert "To train on some sources only, create a release of them first." in page_text(test)
+    assert [link.label for link in test.get("page_link")] == ["Create a release"]
     test.button("train-click").click().run()
     with reading(project) as session:
         (release,) = list_releases(session)
@@ -166,8 +172,7 @@ def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
     assert not test.get("page_link")  # the other source has more, but this release leaves it out
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.TRAIN)
-    (link,) = page().get("page_link")
-    assert "with these sources would hold 30 variants; release 1 has 27" in link.label
+    assert "A new release with these sources would have 30." in page_text(page())
 
 
 def add_tiny_family(session: Session, *, source: str) -> None:

@@ -161,14 +161,15 @@ def test_the_bundled_texts_are_compared_once_and_reported_in_one_sentence(
     keep_doors(folder)
     (clean,) = compare_bundled_texts(folder)
     assert bundled_texts_description([clean.facts]) == (
-        "No item of the benchmark files shares 5 words in a row with the bundled retention texts."
+        "No item in the benchmark files shares 5 consecutive words with the bundled retention "
+        "texts."
     )
     pairs = [NEVIR[0] | {"doc1": documents()[0].passage}, *NEVIR[1:]]
     keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", pairs))
     found = compare_bundled_texts(folder)
     items = len(NEVIR)
     assert bundled_texts_description([entry.facts for entry in found]) == (
-        f"The bundled retention texts share 5 words in a row with 1 of {items} items of NevIR "
+        f"The bundled retention texts share 5 consecutive words with 1 of {items} items of NevIR "
         "(pairs.jsonl); 1 item has a text that also appears in full."
     )
     (example, *_) = found[0].overlap.examples
@@ -185,7 +186,7 @@ def test_overlap_with_several_benchmarks_is_reported_for_each() -> None:
 
     several = [facts("A", 1), facts("B", 0), facts("C", 20), facts("D", 1100)]
     assert bundled_texts_description([*several, facts("E", 0, problem="It is gone.")]) == (
-        "The bundled retention texts share 5 words in a row with 1 of 1,200 items of A "
+        "The bundled retention texts share 5 consecutive words with 1 of 1,200 items of A "
         "(a.jsonl), 20 of 1,200 items of C (a.jsonl) and 1,100 of 1,200 items of D (a.jsonl)."
     )
     assert bundled_texts_description([facts("E", 0, problem="It is gone.")]) == ""
@@ -242,4 +243,4 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
     assert ROW in card and "| SemAntoNeg | doors.jsonl | negative | " in card
     assert [facts["benchmark"] for facts in result["bundled_overlap"]] == ["semantoneg"]
-    assert "5 words in a row with the bundled retention texts" in card
+    assert "5 consecutive words with the bundled retention texts" in card

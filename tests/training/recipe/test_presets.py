@@ -37,7 +37,7 @@ def test_each_preset_says_what_it_is_for() -> None:
     assert list(PRESETS) == [QUICK, STANDARD, THOROUGH, PAPER]
     for preset_id, preset in PRESETS.items():
         assert (preset.id, preset.label.lower()) == (preset_id, preset_id)
-        assert preset.purpose.startswith("For ") and preset.purpose.endswith(".")
+        assert preset.purpose.startswith("Use it ") and preset.purpose.endswith(".")
 
 
 def test_the_defaults_of_a_recipe_are_the_preset_standard() -> None:

@@ -92,7 +92,7 @@ def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> N
         "triples ranked correctly, after": 0.9,
         "questions answered correctly, before": 0.02,
         "questions answered correctly, after": 0.8,
-        "drift of unrelated cosines": 0.05,
+        "drift of unrelated sentences": 0.05,
         "Figure 1, contradicted": 0.3,
         "Figure 1, weakened": 0.6,
         "Figure 1, affirmed": 0.9,

@@ -38,8 +38,8 @@ def test_a_run_says_its_step_and_all_steps_from_the_first_one_on(
     monkeypatch.setattr(RunContext, "progress", listening)
     train(project, settings, ask(project, recipe))
     steps = [message for message in messages if "step" in message]
+    assert "Loading the encoder." in messages
     assert steps == [
-        "Loading the encoder: step 1 of 3.",
         "Training: step 1 of 3.",
         "Training: step 2 of 3.",
         "Training: step 3 of 3.",

@@ -207,9 +207,9 @@ def test_sources_get_equally_many_triples() -> None:
 @pytest.mark.parametrize(
     ("study", "base", "obstacle"),
     [
-        (Study.WRITERS, BASE, "none by rules"),
+        (Study.WRITERS, BASE, "none written by rules"),
         (Study.TRIPLES, Recipe(batch_size=16), "do not fill a batch of 16"),
-        (Study.DATA, Recipe(batch_size=32), "A batch needs 32 usable anchors"),
+        (Study.DATA, Recipe(batch_size=32), "A run needs 32 usable anchors"),
     ],
 )
 def test_a_release_that_is_too_small_for_a_study_is_reported(

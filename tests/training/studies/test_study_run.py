@@ -339,7 +339,7 @@ def test_a_second_study_waits_until_the_first_has_ended(project: Engine, base: R
 
 
 def test_an_impossible_study_leaves_nothing(project: Engine, base: Recipe) -> None:
-    with pytest.raises(HedgerowError, match="none by rules"):
+    with pytest.raises(HedgerowError, match="none written by rules"):
         asked(project, Study.WRITERS, base)
     with reading(project) as session:
         assert list_runs(session) == []

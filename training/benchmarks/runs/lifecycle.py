@@ -1,4 +1,4 @@
-"""Executing benchmark runs (kind ``benchmark``). Results are stored one by one."""
+"""Executing benchmark runs (kind ``benchmark``). Each result is stored as soon as it is ready."""
 
 from __future__ import annotations
 

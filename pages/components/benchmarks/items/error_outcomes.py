@@ -179,6 +179,7 @@ def _pairs(side: BenchmarkSide) -> None:
             shares.heat_map,
             cells,
             columns={bad: labels.get(bad, bad) for bad in across},
+            heading="Negative",
             of="Pairs",
             counted="Right",
         ),
@@ -207,7 +208,7 @@ def _figures(every: Sequence[ResultSummary]) -> None:
     names = list(dict.fromkeys(name for one in every for name in one.figures))
     if not names:
         return
-    st.header("Mean similarity, and standard deviation", anchor=False)
+    st.header("Mean similarity and standard deviation", anchor=False)
     st.dataframe(
         [
             {"Model": one.label} | {_figure(name): one.figures.get(name) for name in names}
@@ -225,5 +226,9 @@ def _figures(every: Sequence[ResultSummary]) -> None:
 def _figure(name: str) -> str:
     """A readable name of a figure: for the documents of a pair, or the pairs of a score."""
     of, _, spread = name.partition(":")
-    label = "The two documents" if of == "documents" else of.replace("score ", "People say ")
+    if of == "documents":
+        label = "The two documents"
+    else:
+        score = of.removeprefix("score ").replace("-", "−")
+        label = f"Human score {'0' if score == '−0' else score}"
     return f"{label} (SD)" if spread else label

@@ -162,7 +162,7 @@ def _line(item: ItemOutcomes) -> dict[str, object]:
     line: dict[str, object] = {"Item": row.key}
     texts = [(LABELS.get(name, name), text) for name, text in row.texts.items()]
     if row.gold is not None:
-        line |= {"People": row.gold, "A": row.scores[0]}
+        line |= {"Human score": row.gold, "A": row.scores[0]}
         line |= {"B": other.scores[0]} if other is not None else {}
         return line | dict(texts)
     line["A"] = outcome(row.outcome)

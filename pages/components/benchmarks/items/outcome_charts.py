@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from curation.plurals import counted
-from pages.components.shared.charts.palette import Palette, palette
+from pages.components.shared.charts.palette import ERRORS, LIGHT, Palette, palette
 from pages.components.shared.charts.similarity_bars import (
     AROUND,
     LEGEND_ROW,
@@ -73,6 +73,8 @@ def outcomes(
     Args:
         order: the outcomes from left to right.
         right: the correct outcome; it comes first and is blue.
+
+    The parts have the same colours on light and dark pages.
     """
     colours = palette(dark=dark)
     names = [right, *(name for name in order if name != right)]
@@ -80,7 +82,7 @@ def outcomes(
     shown = [name for name in names if name in found or name == right]
     models = list(dict.fromkeys(share.model for share in shares))
     table = pd.DataFrame([part for model in models for part in _stacked(shares, model, shown)])
-    scale = alt.Scale(domain=shown, range=_paints(names, shown, colours))
+    scale = alt.Scale(domain=shown, range=_paints(names, shown))
     above = alt.Legend(
         title=None,
         orient="top",
@@ -116,7 +118,7 @@ def outcomes(
     )
     words = (
         base.transform_filter(f"datum.share >= {LEAST_LABELLED}")
-        .mark_text(color=colours.ink, fontSize=12)
+        .mark_text(color=LIGHT.ink, fontSize=12)
         .encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))
     )
     height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * len(shown)
@@ -145,25 +147,15 @@ def _stacked(shares: Sequence[Share], model: str, order: Sequence[str]) -> list[
     return parts
 
 
-def _paints(names: Sequence[str], shown: Sequence[str], colours: Palette) -> list[str]:
-    """Blue for the correct outcome, shades of orange for errors, grey for ties."""
+_UNDECIDED = {"tied": LIGHT.line, "unanswered": LIGHT.paper}
+
+
+def _paints(names: Sequence[str], shown: Sequence[str]) -> list[str]:
+    """Blue for the correct outcome, warm colours for errors, grey for ties."""
     errors = [name for name in names[1:] if name not in _UNDECIDED]
-    steps = dict(zip(errors, colours.diverging[: len(errors)], strict=False))
-    return [
-        colours.diverging[-1]
-        if name == names[0]
-        else _undecided(name, colours)
-        if name in _UNDECIDED
-        else steps.get(name, colours.diverging[3])
-        for name in shown
-    ]
-
-
-_UNDECIDED = ("tied", "unanswered")
-
-
-def _undecided(name: str, colours: Palette) -> str:
-    return colours.line if name == "tied" else colours.paper
+    paints = {name: ERRORS[min(at, len(ERRORS) - 1)] for at, name in enumerate(errors)}
+    paints |= {names[0]: LIGHT.diverging[-1]} | _UNDECIDED
+    return [paints[name] for name in shown]
 
 
 def parts(bars: Sequence[PartBar], *, dark: bool) -> alt.LayerChart:

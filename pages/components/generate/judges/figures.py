@@ -126,7 +126,7 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     st.subheader("Verdicts", anchor=False)
     rows = {row.type_id: row for row in (one.together, *one.types)}
     type_id = st.selectbox(
-        "Of",
+        "Type",
         list(rows),
         format_func=lambda key: labels.get(key, key),
         key="judges-verdicts-of",
@@ -134,7 +134,7 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     cells = rows[type_id].cells
     st.dataframe(
         [
-            {"The model": does}
+            {"Model": does}
             | {f"People {do}": cells.get((judge, people), 0) for people, do in _VERBS.items()}
             for judge, does in _VERBS.items()
         ],
@@ -188,7 +188,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             st.text("No type qualifies. People need to decide on all types.")
         else:
             names = ", ".join(labels.get(key, key) for key in trusted)
-            st.text(f"Recommended: {names}.")
+            st.text(f"Types that qualify: {names}.")
             _offer(found, one, precision)
         if message := st.session_state.pop(_MESSAGE, ""):
             st.text(message)
@@ -206,14 +206,13 @@ def _offer(found: Calibration, one: JudgeFigures, precision: float) -> None:
         signin.name_form("Your name", key="signin-judges")
         return
     st.button(
-        f"Accept the {pending:,} pending variants that it accepts",
+        f"Accept the {pending:,} pending variants that the model accepts",
         key="judges-accept",
         disabled=not pending,
         icon=":material/done_all:",
         on_click=_accept,
         args=(one.name, found.sample.id, precision),
-        help="Stored as one rule-based action. Releases report it, and you can undo it in one "
-        "step.",
+        help="Stores one rule-based action. Releases report it, and you can undo it in one step.",
     )
 
 

@@ -27,12 +27,12 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
         axis=alt.Axis(format="%"),
     )
     y = alt.Y(
-        "right:Q", title="right", scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(format="%")
+        "right:Q", title="correct", scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(format="%")
     )
     tooltip = [
         alt.Tooltip("items:Q", title="Opinions"),
         alt.Tooltip("certainty:Q", title="Mean certainty", format=".0%"),
-        alt.Tooltip("right:Q", title="Right", format=".0%"),
+        alt.Tooltip("right:Q", title="Correct", format=".0%"),
     ]
     base = alt.Chart(rows)
     bars = base.mark_bar(color=colours.after, stroke=colours.paper).encode(

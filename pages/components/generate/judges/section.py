@@ -32,9 +32,9 @@ _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"
 def draw(counts: CachedCounts) -> None:
     """Show the sample, the progress of people, and the results of the models."""
     st.caption(
-        "Measure how reliable a model's verdicts are. Create a random sample and decide on it "
-        "blind: without diagnostics, other verdicts or opinions. Then ask models about it to see "
-        "which types you can leave to which model."
+        "Measure how reliable a model's verdicts are. Create a random sample and review it blind, "
+        "without diagnostics, other verdicts or opinions. Then ask models to judge it to see which "
+        "types you can leave to which model."
     )
     if counts.empty:
         empty_state.box()
@@ -170,7 +170,7 @@ def _progress(found: Calibration) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
                 "pages/review.py",
-                label="Decide on the sample",
+                label="Review the sample",
                 icon=":material/rate_review:",
                 query_params={SELECTION: name},
             )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
@@ -37,18 +38,24 @@ KEYS = (
     ("T, then a digit", "change the type and keep the text; press 0 for more types"),
     ("W", "write a variant of your own for this anchor"),
     ("N", "add a note without deciding; in an empty queue, follow the first suggestion"),
-    ("D", "mark the card “discuss”, with an optional remark; on a marked card, remove the mark"),
+    (
+        "D",
+        "mark the card for discussion, with an optional remark; if it is marked, remove the mark",
+    ),
     ("S", "skip"),
     ("Z", "undo, as many steps as you like"),
-    ("L", "your latest decisions; undo any of them"),
-    (_OPINION, "the second opinion of a model"),
+    ("L", "show your latest decisions; you can undo any of them"),
+    (_OPINION, "show a model's second opinion"),
     ("/", "search anchors, variants and notes"),
-    ("G", "details: origin, notes, history, other variants"),
-    ("I", "the guideline next to the card"),
-    ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
+    ("G", "show details: origin, notes, history, other variants"),
+    ("I", "show the guideline next to the card"),
+    ("B", "hide diagnostics, notes and other verdicts until you have decided (blind)"),
     ("P", "copy the card's permalink"),
-    ("U, Q, K, O, V", "the next queue, type, source, order or view; with Shift, the previous one"),
-    ("↑ ↓", "the previous or next card of the family (family view)"),
+    (
+        "U, Q, K, O, V",
+        "go to the next queue, type, source, order or view; with Shift, to the previous one",
+    ),
+    ("↑ ↓", "go to the previous or next card of the family (family view)"),
     ("Esc", "close the open panel; what you typed is kept"),
     ("H", "show or hide these keys"),
 )
@@ -94,11 +101,11 @@ def _rejection(state: ReviewState, shown: ShownCard) -> None:
 
 
 def _note(state: ReviewState, shown: ShownCard) -> None:
-    caption = "A note decides nothing. Everybody can read it, with your name."
+    caption = "A note is not a decision. Everybody can read it and see your name."
     save = _Remark(
         "Note on this variant",
         caption,
-        save_label="Add the note",
+        save_label="Add note",
         save=lambda text: state.note(shown, text),
     )
     _remark(state, shown, save)
@@ -135,13 +142,13 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
 
 def _discuss(state: ReviewState, shown: ShownCard) -> None:
     caption = (
-        "A mark decides nothing. The Adjudicate page lists the card until somebody removes the "
+        "A mark is not a decision. The Adjudicate page lists the card until somebody removes the "
         "mark."
     )
     panel = _Remark(
         "What do you want to discuss? (optional)",
         caption,
-        save_label="Mark “discuss”",
+        save_label="Mark for discussion",
         save=lambda text: state.mark(shown, text),
     )
     _remark(state, shown, panel)
@@ -152,7 +159,7 @@ TYPES_A_PAGE = 9
 
 
 def _retype(state: ReviewState, focus: Card, shown: ShownCard) -> None:
-    st.caption("The sentence is good, but has the wrong type. Its right type is:")
+    st.caption("The sentence is good but has the wrong type. The right type is:")
     pages = -(-len(state.types) // TYPES_A_PAGE)
     first = state.retype_page % pages * TYPES_A_PAGE
     with st.container(horizontal=True, gap="small", key="retype"):
@@ -213,7 +220,8 @@ def _last(state: ReviewState) -> None:
 def _summary(action: OwnAction, label: str) -> str:
     """A decision in one line: when, verdict, reason, type, and the shortened text."""
     text = action.text if len(action.text) <= 90 else action.text[:89] + "…"
-    more = f" and {action.decisions - 1:,} more" if action.decisions > 1 else ""
+    others = action.decisions - 1
+    more = f" and {counted(others, 'other decision')}" if others else ""
     parts = [
         f"{local(action.decided_at):%d %b %H:%M}",
         f"{action.verdict}{more}",

@@ -76,7 +76,7 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: str) -> No
 
 
 def _history(known: Details, *, hidden: str) -> None:
-    """Draw the decisions, the marks “discuss” and the removed notes (without their texts).
+    """Draw the decisions, the marks for discussion and the removed notes (without their texts).
 
     For a second opinion that counts, only say that there is one.
     """

@@ -96,7 +96,7 @@ def own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         with right:
             _cue(state, seen)
         _keep(state, shown, initial)
-        _buttons(state, shown, "Add it", seen, lambda: _save_own(state, focus, shown))
+        _buttons(state, shown, "Add variant", seen, lambda: _save_own(state, focus, shown))
         _checks(state, seen)
 
 

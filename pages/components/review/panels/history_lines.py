@@ -31,8 +31,9 @@ def removed_note(note: WrittenNote) -> str:
 
 
 def mark(event: MarkEvent) -> str:
-    """A line for a mark “discuss”, or for its removal."""
+    """A line for a mark for discussion, or for its removal."""
     when = f"{local(event.at):%Y-%m-%d %H:%M}"
-    what = "marked “discuss”" if event.kind is MarkKind.MARK else "removed the mark “discuss”"
+    marked = event.kind is MarkKind.MARK
+    what = "marked for discussion" if marked else "removed the mark for discussion"
     parts = [when, event.reviewer, what, event.remark, "(undone)" if event.undone else ""]
     return " · ".join(part for part in parts if part)

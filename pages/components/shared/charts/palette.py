@@ -174,6 +174,10 @@ DARK = Palette(
     ),
 )
 
+ERRORS = ("#ce6123", "#eaa741", "#fce566", "#ab7085")
+"""Kinds of wrong answers, in this order, with ``LIGHT.ink`` on them. A dark page uses them, too:
+dark colours on which a light text is readable look alike."""
+
 
 def palette(*, dark: bool) -> Palette:
     """The colours for a light or a dark page."""

@@ -87,7 +87,7 @@ def buttons(draw: Draw, *, name: str, key: str) -> None:
                 type="tertiary",
                 icon=":material/download:",
                 on_click="ignore",
-                help=f"Save the chart as {kind.upper()} in light colours on white.",
+                help=f"Save the chart as {kind.upper()} in the light theme, on white.",
             )
 
 

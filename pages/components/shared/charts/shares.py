@@ -33,6 +33,7 @@ def heat_map(
     cells: Sequence[HeatCell],
     *,
     columns: Mapping[str, str],
+    heading: str,
     of: str,
     counted: str = "Variants",
     dark: bool,
@@ -41,7 +42,8 @@ def heat_map(
 
     Args:
         cells: row by row from above, in each row from left to right, the empty ones, too.
-        columns: keys of the columns, and what they are called.
+        columns: keys of the columns, and their names.
+        heading: what a column is, for the tooltip.
         of: what the numbers are shares of, for the tooltip.
         counted: what the numbers are of, likewise.
     """
@@ -89,7 +91,7 @@ def heat_map(
         ),
         tooltip=[
             alt.Tooltip("row:N", title="Group"),
-            alt.Tooltip("column:N", title="What"),
+            alt.Tooltip("column:N", title=heading),
             alt.Tooltip("number:Q", title=counted, format=","),
             alt.Tooltip("of:Q", title=of, format=","),
             alt.Tooltip("share:Q", title="Share", format=".2%"),

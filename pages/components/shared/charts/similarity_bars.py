@@ -16,8 +16,8 @@ from pages.components.shared.charts.palette import palette
 from training.evaluation.similarity import AFTER, BEFORE, DistributionRow, ProbeRow
 
 LABEL_WIDTH = 28
-LABEL_LINES = 3
-"""Characters per line, and lines, of a sentence next to its bars. The tooltip has all of it."""
+LABEL_LINES = 6
+"""Most characters per line, and most lines, of a sentence next to its bars; a tooltip shows all."""
 
 BAR, GAP = 19, 16
 """Pixels per bar, and between two sentences or types."""
@@ -43,8 +43,6 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 LINE = 15
 """Pixels per line of a label."""
-
-_LINES = "split(datum.label, '\\n')"
 
 
 def figure_1(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
@@ -136,14 +134,21 @@ def _wrapped(sentence: str) -> list[str]:
 
 
 def groups(field: str, order: list[str]) -> alt.Y:
-    """Groups of bars below each other, each next to its label of one or more lines."""
+    """Groups of bars below each other, each next to its label of one or more lines.
+
+    Vega puts the first line of a label next to the middle of its group. So all labels are moved up
+    by half of the longest, and shorter ones get empty lines above.
+    """
+    most = max((label.count("\n") + 1 for label in order), default=1)
+    empty = f"floor(({most} - length(split(datum.label, '\\n'))) / 2)"
     return alt.Y(
         f"{field}:N",
         sort=order,
         title=None,
         scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
         axis=alt.Axis(
-            labelExpr=_LINES,
+            labelExpr=f"split(pad('', {empty}, '\\n') + datum.label, '\\n')",
+            labelOffset=-(most - 1) * LINE / 2,
             labelLimit=215,
             labelLineHeight=LINE,
             labelOverlap=False,
@@ -199,7 +204,7 @@ def distribution(
     found = summary(rows, labels=labels)
     names = {row.type: f"{labels[row.type]}\n{row.n:,} variants" for row in found}
     table = [{**row._asdict(), "label": names[row.type]} for row in found]
-    low = min([0.0, *(row.least for row in found)])
+    low = axis_start(row.least for row in found)
     series = alt.Scale(domain=[BEFORE, AFTER], range=[colours.before, colours.after])
     base = alt.Chart(alt.Data(values=table)).encode(
         y=groups("label", list(names.values())),
@@ -213,17 +218,17 @@ def distribution(
             alt.Tooltip("label:N", title="Type"),
             alt.Tooltip("series:N", title="Training"),
             alt.Tooltip("median:Q", title="Median", format=".3f"),
-            alt.Tooltip("lower:Q", title="Quarter below", format=".3f"),
-            alt.Tooltip("upper:Q", title="Quarter above", format=".3f"),
-            alt.Tooltip("least:Q", title="Tenth below", format=".3f"),
-            alt.Tooltip("most:Q", title="Tenth above", format=".3f"),
+            alt.Tooltip("lower:Q", title="25th percentile", format=".3f"),
+            alt.Tooltip("upper:Q", title="75th percentile", format=".3f"),
+            alt.Tooltip("least:Q", title="10th percentile", format=".3f"),
+            alt.Tooltip("most:Q", title="90th percentile", format=".3f"),
         ],
     )
     axis = alt.X(
         "least:Q",
         title="cosine similarity",
         scale=alt.Scale(domain=[low, 1.0]),
-        axis=alt.Axis(values=TICKS),
+        axis=alt.Axis(tickMinStep=0.05),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q")
     boxes = base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q")
@@ -231,6 +236,15 @@ def distribution(
         x="median:Q", color=alt.value(colours.ink)
     )
     return sized(alt.layer(whiskers, boxes, medians), labels=names.values(), bars=2)
+
+
+def axis_start(cosines: Iterable[float]) -> float:
+    """The start of a scale that ends at 1: the highest multiple of 0.1 below the cosines.
+
+    It is at most 0.9.
+    Cosines of sentences on one topic are close together; on a scale from 0 they would look alike.
+    """
+    return min(0.9, math.floor(min(cosines) * 10) / 10)
 
 
 class CosineSummary(NamedTuple):

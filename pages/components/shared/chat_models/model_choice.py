@@ -79,8 +79,9 @@ def model() -> dict[str, Any]:
         max_chars=500,
         persist_state="session",
         placeholder=without_login(open_project.settings().openai_base_url) or OWN_ADDRESS,
-        help="The address of a server with OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
-        "vLLM. Leave it empty for the address in the placeholder. See docs/generation.md.",
+        help="The address of a server with an OpenAI-compatible API, such as "
+        "http://127.0.0.1:8000/v1 for vLLM. Leave it empty to use the address shown in grey. See "
+        "docs/generation.md.",
     )
     return {"provider": OPENAI, "model": (name or "").strip(), "base_url": address.strip()}
 
@@ -115,7 +116,8 @@ def _fine_points() -> dict[str, Any]:
         0.1,
         key="generate-temperature",
         persist_state="session",
-        help="At 0, answers are the most likely ones. At 1, they vary as the model was trained.",
+        help="At 0, the model gives its most likely answer. At 1, it samples from its own "
+        "distribution, so answers vary.",
     )
     concurrency = row.number_input(
         "Concurrent calls",
@@ -165,14 +167,14 @@ def _fine_points() -> dict[str, Any]:
         True,
         key="generate-structured",
         persist_state="session",
-        help="Requests JSON in a fixed schema. A server that refuses this is asked for a numbered "
-        "list, as in the paper.",
+        help="Requests JSON that follows a fixed schema. If the server refuses, Hedgerow asks for "
+        "a numbered list, as in the paper.",
     )
     batch = st.checkbox(
         "Batch (half the price, answers within a day)",
         key="generate-batch",
         persist_state="session",
-        help="Uses the provider's Batch API. A trial is still answered at once.",
+        help="Uses the provider's Batch API. Trials do not use it and are answered at once.",
     )
     return {
         "temperature": temperature,

@@ -60,7 +60,7 @@ def choose(labels: Mapping[PromptName, str], *, place: str) -> tuple[PromptName,
 
 
 def _named(row: PromptVersion) -> str:
-    origin = "installed" if row.parent_id is None else "edited"
+    origin = "built in" if row.parent_id is None else "edited"
     if row.examples:
         origin += f", {counted(len(row.examples), 'example')}"
     return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
@@ -74,7 +74,7 @@ def author_of(chosen: PromptVersion) -> str:
 
 
 def show_message(*, place: str) -> None:
-    """Draw the result of the last click on *Save the copy*."""
+    """Draw the result of the last click on *Save as new version*."""
     if message := st.session_state.pop(_message_key(place), ""):
         st.text(message)
 
@@ -89,7 +89,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         key=key,
         max_chars=MAX_TEMPLATE,
         persist_state="session",
-        help="Edit the template and save a copy as the next version. This version stays. "
+        help="Edit the template and save it as a new version. This version is kept. "
         + " ".join(f"{where} is replaced by {what}." for where, what in PLACES[name].items()),
     )
     edited = template.strip() != chosen.template
@@ -97,7 +97,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         return template
     with st.container(horizontal=True):
         st.button(
-            "Save the copy",
+            "Save as new version",
             key=f"{place}-save-prompt",
             type="primary",
             disabled=not edited,

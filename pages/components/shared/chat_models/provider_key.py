@@ -49,7 +49,7 @@ def draw(base_url: str, place: str = "") -> None:
         with st.container(
             horizontal=True, vertical_alignment="center", key=f"generate-key-typed{place}"
         ):
-            st.text("Key: entered for this session and this address.", width="content")
+            st.text("API key: entered for this session and this address.", width="content")
             st.button(
                 "Remove",
                 key=f"generate-key-forget{place}",
@@ -59,16 +59,16 @@ def draw(base_url: str, place: str = "") -> None:
             )
         return
     if _of_the_environment(base_url):
-        st.text(f"Key: set in the environment ({KEY_VARIABLE}).")
+        st.text(f"API key: set in the environment ({KEY_VARIABLE}).")
         return
     st.text_input(
-        "Key, for this session only",
+        "API key, for this session only",
         key=_BOX + place,
         type="password",
         autocomplete="off",
         on_change=_keep,
         args=(_BOX + place, base_url),
-        placeholder="" if lacks(base_url) else "Your own servers usually need none",
+        placeholder="" if lacks(base_url) else "Usually not needed for your own server",
         help=f"To set it for all sessions, use {KEY_VARIABLE} in the environment or in .env. It is "
         "never stored in the database or a log, and only sent to this address.",
     )

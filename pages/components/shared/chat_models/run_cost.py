@@ -29,7 +29,7 @@ def price(model: str) -> Price:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     prompt, completion = (
         row.number_input(
-            f"US$ per million tokens {way}",
+            f"US$ per million {way} tokens",
             0.0,
             value=value,
             step=0.05,
@@ -37,7 +37,7 @@ def price(model: str) -> Price:
             key=f"{key}-{way}",
             persist_state="session",
         )
-        for way, value in (("in", shown.prompt), ("out", shown.completion))
+        for way, value in (("input", shown.prompt), ("output", shown.completion))
     )
     typed = Price(prompt=prompt, completion=completion)
     row.button(
@@ -46,7 +46,7 @@ def price(model: str) -> Price:
         disabled=typed == known,
         on_click=_keep,
         args=(model, typed),
-        help="For this model, in this project.",
+        help="Saves the price of this model in this project.",
     )
     if known is None:
         st.caption(
@@ -54,7 +54,8 @@ def price(model: str) -> Price:
             "server, enter the provider's price."
         )
     else:
-        origin = "was set in this project" if is_own else f"is from the table of {DATED}"
+        table = f"is from Hedgerow's price table of {DATED}"
+        origin = "was set in this project" if is_own else table
         st.caption(f"The price {origin}. Check it with your provider.")
     return typed
 
@@ -83,7 +84,7 @@ def budget() -> Budget:
         step=100,
         key="generate-calls",
         placeholder="No cap",
-        help="Includes repeated calls.",
+        help="Retries count as calls, too.",
         persist_state="session",
     )
     return Budget(money=money, calls=calls)
@@ -124,15 +125,19 @@ def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
         text = "This calls no model and costs nothing." if free else "The cost is unknown."
         return [*lines, text]
     if found.cost is None or found.prompt_tokens is None or found.completion_tokens is None:
-        return [*lines, "Tokens, cost and time are not known yet. Try it on three anchors."]
+        return [
+            *lines,
+            "Tokens, cost and time are not known yet. Try the model on three anchors to estimate "
+            "them.",
+        ]
     if not found.prompt_tokens:
         return [
             *lines,
             "The server reports no tokens, so the cost is unknown. Set a cap on the calls.",
             _time(found, request),
         ]
-    tokens = f"About {found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
-    lines.append(f"{tokens}, estimated from {counted(found.based_on, 'answered call')}.")
+    tokens = f"About {found.prompt_tokens:,.0f} input and {found.completion_tokens:,.0f} output"
+    lines.append(f"{tokens} tokens, estimated from {counted(found.based_on, 'answered call')}.")
     lines.append(" ".join([_money(found.cost, request), _time(found, request)]))
     return lines + _beyond(found, request)
 

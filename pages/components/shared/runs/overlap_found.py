@@ -12,15 +12,14 @@ from curation.release.overlap import EXAMPLES, SHORTEST
 from curation.release.overlap_fields import SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
+from pages.components.shared.formatting import markup
+from pages.components.shared.runs import overlap_texts
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import made_in_background
 from training.benchmarks.contamination import compare, compare_bundled_texts, missing
 from training.retention.bundled_texts import texts_hash
 
 Row = dict[str, Any]
-
-ROW_HEIGHT = 66
-"""Pixels: two lines of a text. Up to 64 Streamlit cuts it off instead of wrapping it."""
 
 
 def compared(release: Release, *, n: int = SHORTEST) -> list[OverlapWithTest] | None:
@@ -72,7 +71,7 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
                 format="localized",
-                help="Items with a text that shares this many words in a row with a text of the "
+                help="Items with a text that shares this many consecutive words with a text of the "
                 "release.",
             ),
             "Share": st.column_config.NumberColumn(format="percent"),
@@ -102,7 +101,7 @@ def by_field(found: Sequence[OverlapWithTest]) -> None:
     )
     st.caption(
         "A query is what a benchmark asks or compares (SemAntoNeg's input, the first sentence of a "
-        "pair). A document is what it is compared with. An item can count in several fields."
+        "pair). A document is what the query is compared with. An item can count in several fields."
     )
 
 
@@ -147,31 +146,15 @@ def _row(entry: OverlapWithTest) -> Row:
     return row | figures | {"Problem": entry.problem}
 
 
-def examples(found: Sequence[OverlapWithTest], *, key: str) -> None:
+def examples(found: Sequence[OverlapWithTest]) -> None:
     """The texts that overlap, as a table; the first ones of each benchmark."""
     rows = example_rows(found)
     if not rows:
         return
-    columns = ["Card", "Its text", "In the release", "Shared", "Item"]
-    columns += ["Benchmark"] if len(found) > 1 else []
-    st.dataframe(
-        [{name: (row | {"Benchmark": _name(row)})[name] for name in columns} for row in rows],
-        hide_index=True,
-        key=f"overlap-examples-{key}",
-        placeholder="–",
-        row_height=ROW_HEIGHT,
-        column_config={
-            "Card": st.column_config.LinkColumn(
-                display_text="Open",
-                help="The release's text, or a variant of that anchor, on its "
-                "card in Review, in a new tab.",
-                width=60,
-            ),
-            "Its text": st.column_config.TextColumn(width=330),
-            "In the release": st.column_config.TextColumn(width=330),
-            "Shared": st.column_config.TextColumn(width=190),
-            "Item": st.column_config.NumberColumn(format="localized", width=60),
-        },
+    markup.show(
+        overlap_texts.table(
+            [row | {"Benchmark": _name(row)} for row in rows], with_benchmark=len(found) > 1
+        )
     )
     if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
         st.caption(
@@ -197,9 +180,9 @@ def example_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
 
 
 def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> None:
-    """The figures and the texts as CSV."""
+    """The counts and the texts as CSV."""
     parts = {
-        "Figures": ("overlap", [_row(entry) for entry in found]),
+        "Counts": ("overlap", [_row(entry) for entry in found]),
         "Fields": ("overlap-fields", field_rows(found)),
         "Texts": ("overlap-texts", example_rows(found)),
     }

@@ -29,7 +29,7 @@ def boxes(run: Run) -> Budget:
         step=100,
         placeholder="No cap",
         key=f"generate-calls-{run.id}",
-        help="Those made so far count.",
+        help="Calls already made count, too.",
     )
     return Budget(money=money, calls=calls)
 

@@ -3,6 +3,7 @@
 It is our own HTML, because cells of a data frame have one number, and no bold or underlined text.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ LEGEND = (
     "underlined: the second best."
 )
 
+_AFTER_A_SIGN = re.compile(r"(?<=[-_.])")
 _NOTHING = Markup("")
 _MARKS = {
     "best": Markup('<b title="best">{}</b>'),
@@ -55,10 +57,16 @@ def show(lines: Sequence[Line], heads: Mapping[str, Head], more: Sequence[str] =
 def _heads(heads: Mapping[str, Head], more: Sequence[str]) -> Markup:
     cells = [Markup('<th scope="col">{}</th>').format(title) for title in ("Model", *more)]
     cells += [
-        Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_small, head.below)))
+        Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_below, head.below)))
         for head in heads.values()
     ]
     return join(cells)
+
+
+def _below(text: str) -> Markup:
+    """A line below a title. A long file name breaks after a sign, not within a word."""
+    parts = [Markup("{}").format(part) for part in _AFTER_A_SIGN.split(text)]
+    return Markup("<small>{}</small>").format(Markup("<wbr>").join(parts))
 
 
 def _published(rows: Sequence[Markup], columns: int) -> Markup:

@@ -60,7 +60,7 @@ def permalink(uid: str) -> str:
 
 
 def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
-    link = Markup('<a href="{}" title="Permalink of this variant">{}</a>').format(
+    link = Markup('<a href="{}" title="Permalink to this variant">{}</a>').format(
         permalink(shown.variant.uid), shown.variant.uid
     )
     copy = Markup(
@@ -187,7 +187,7 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     if shown.variant.second_look:
         parts.append(_chip("", "second look", title="The anchor was corrected. Decide again."))
     if hidden:
-        title = "Diagnostics, notes and verdicts are hidden, so that each reviewer decides alone."
+        title = "Diagnostics, notes and verdicts are hidden so that you decide independently."
         parts.append(_chip("", "blind", title=title))
         return _chip_row(parts)
     if shown.notes:
@@ -198,7 +198,7 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     keeps_words = entry.surface_check.keeps_words
     parts.append(_distance(shown, threshold if keeps_words else None))
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
-    title = "Cosine similarity to the anchor, by the active encoder."
+    title = "Cosine similarity to the anchor, computed with the active encoder."
     parts.append(_chip("cosine ", cosine, title=title))
     if keeps_words:  # these two mean nothing for free-form types
         parts += _kept(shown)
@@ -208,12 +208,12 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
 
 def _distance(shown: Card, threshold: int | None) -> Markup:
     if threshold is None:
-        title = "Characters that differ from the anchor. Free-form types have no threshold."
+        title = "Edit distance to the anchor, in characters. Free-form types have no threshold."
         return _chip("Levenshtein ", str(shown.levenshtein), title=title)
     return _chip(
         "Levenshtein ",
         f"{shown.levenshtein} / {threshold}",
-        title="Characters that differ from the anchor, and the threshold for a flag.",
+        title="Edit distance to the anchor, in characters, and the threshold for a flag.",
         warn=Flag.OVER_THRESHOLD in shown.flags,
     )
 
@@ -223,7 +223,7 @@ def _kept(shown: Card) -> list[Markup]:
         _chip(
             "length ",
             f"×{shown.length_ratio:.2f}",
-            title="Number of words, divided by that of the anchor.",
+            title="Number of words, divided by the anchor's number of words.",
         ),
         _chip(
             "content kept ",

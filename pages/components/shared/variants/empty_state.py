@@ -25,6 +25,6 @@ def no_anchors() -> None:
         )
         st.page_link(
             "pages/overview.py",
-            label="Load the starter corpus on the Overview",
+            label="Load the starter corpus on the Overview page",
             icon=":material/conversion_path:",
         )

@@ -16,12 +16,14 @@ LABELS: Mapping[Arm, str] = MappingProxyType(
 
 MEANINGS: Mapping[Arm, str] = MappingProxyType(
     {
-        "both": "Each negation of an anchor makes a question with the answer Yes; each hedge or "
-        "paraphrase makes one with the answer No.",
-        "paper": "As in the paper: its four negations have the answer Yes, its two hedges No.",
-        "negation": "The paper's four negations have the answer Yes; the original entailment, "
-        "or another paraphrase, has the answer No. There are no questions about hedges.",
-        "hedging": "The original contradiction has the answer Yes, the paper's two hedges No. "
-        "There are no questions about the four negations.",
+        "both": "Each negation of an anchor becomes a question with the answer Yes; each hedge or "
+        "paraphrase becomes one with the answer No.",
+        "paper": "As in the paper, its four types of negation have the answer Yes, and its two "
+        "types of hedge have the answer No.",
+        "negation": "The paper's four types of negation have the answer Yes; the original "
+        "entailment, or another paraphrase, has the answer No. There are no questions about "
+        "hedges.",
+        "hedging": "The original contradiction has the answer Yes, and the paper's two types of "
+        "hedge have the answer No. There are no questions about the four types of negation.",
     }
 )

@@ -5,8 +5,9 @@ import streamlit as st
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
-from pages.components.shared.runs import background, progress_view
+from pages.components.shared.runs import background, no_results, progress_view
 from pages.components.shared.shell import error_messages, open_project
+from pages.components.train.language import section_choice
 from training.llm.card import shown
 from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT
 from training.llm.study import ArmRow, arm_rows, list_language_studies
@@ -17,7 +18,7 @@ _PROBLEM = "llm_arms_problem"
 
 _IDEA = (
     "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on only negation, and on only hedging. All three models answer the same "
+    "paper's types, on negation only, and on hedging only. All three models answer the same "
     "validation questions, about negations and hedges of any type."
 )
 
@@ -31,7 +32,11 @@ def show() -> None:
             progress_view.follow(run, title=_title(run), more=_states)
     error_messages.show_kept(_PROBLEM)
     if not runs:
-        st.text("No study yet. Under Train, choose a model and press “Run the ablation”.")
+        no_results.box(
+            "There is no study yet. Under Train, choose a model and press “Run the ablation”.",
+            section=section_choice.TRAIN,
+            key=section_choice.SECTION,
+        )
         return
     by_id = {run.id: run for run in runs}
     chosen = by_id[
@@ -49,7 +54,7 @@ def show() -> None:
 
 def _title(run: Run) -> str:
     base = short_name(run.parameters["base"])
-    return f"the arms of {base} on release {run.parameters['release']}"
+    return f"ablation of {base} on release {run.parameters['release']}"
 
 
 def _named(run: Run) -> str:
@@ -81,9 +86,9 @@ def _table(run: Run) -> None:
         placeholder="–",
     )
     st.caption(
-        "Before → after training: shares of validation questions answered correctly (all, those "
-        "about negations (Yes), and those about hedges and paraphrases (No)), and the loss on "
-        "their answers."
+        "Values before → after training. The first three rows are the shares of validation "
+        "questions answered correctly: all, those about negations (Yes), and those about hedges "
+        "and paraphrases (No). The loss is on the answers to all of them."
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)

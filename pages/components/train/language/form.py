@@ -37,7 +37,7 @@ _MERGE_HELP = (
 )
 
 
-@rights.for_leads("start trainings")
+@rights.for_leads("start training runs")
 def box(numbers: list[int], *, busy: bool) -> None:
     """The model, the release, the recipe and the buttons.
 
@@ -50,7 +50,7 @@ def box(numbers: list[int], *, busy: bool) -> None:
             bases = _bases()
             labels = choice_names(bases)
             st.selectbox(
-                "Model to start from",
+                "Base model",
                 bases,
                 format_func=lambda name: labels.get(name, name),
                 key=_BASE,
@@ -86,8 +86,8 @@ def _button(
         help=None
         if primary
         else "Finetunes the model three times with the same recipe: on all of the paper's "
-        "types, on only negation, and on only hedging (the paper's Table 3). This takes three "
-        "times as long. An arm without question pairs in the release is skipped; *Arms* says "
+        "types, on negation only, and on hedging only (the paper's Table 3). This takes three "
+        "times as long. A run without question pairs in the release is skipped; *Ablation* says "
         "which and why.",
     )
 

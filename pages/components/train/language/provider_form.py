@@ -24,7 +24,7 @@ from training.llm.provider.request import (
 _PROVIDERS_OWN = "automatic"
 
 
-@rights.for_leads("start trainings")
+@rights.for_leads("start training runs")
 def box(numbers: list[int]) -> None:
     """The release, the model, the estimate, and the button.
 
@@ -63,7 +63,7 @@ def _values(numbers: list[int]) -> dict[str, Any]:
     """The boxes' values for a `ProviderRequest`."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         release = st.selectbox(
-            "Release", numbers, key="llm-provider-release", persist_state="session", width=120
+            "Release", numbers, key="llm-provider-release", persist_state="session", width=90
         )
         arm = st.selectbox(
             "Questions about",

@@ -34,7 +34,7 @@ FEW = 2
 
 _IDEA = (
     "Finetune a hosted model on the same questions. Any server with OpenAI's finetuning "
-    "protocol works. The sentences of your release are sent to it."
+    "API works. The sentences of your release are sent to it."
 )
 
 
@@ -51,7 +51,7 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         provider_form.box(numbers)
     else:
-        st.text("The questions are made from a release. There is none yet.")
+        st.text("The questions are made from a release, but there is none yet.")
         st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
     _models([run for run in runs if run.state == RunState.DONE])
 
@@ -77,7 +77,9 @@ def _stopped(run: Run) -> None:
     if not rights.may(Role.LEAD):
         return
     with st.container(key=f"llm-provider-stopped-{run.id}"):
-        provider_key.draw(address, place=f"-llm-{run.id}")
+        # The form below has the same field, for its own address.
+        with st.popover(f"Key for run {run.id}", icon=":material/key:"):
+            provider_key.draw(address, place=f"-llm-{run.id}")
         if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):
             st.text("The job at the provider keeps running until you cancel it.")
             st.button(

@@ -54,7 +54,7 @@ def draw() -> None:
     st.text_input("Fully trained modules", placeholder="none", **_shared("modules_to_save"))
     with st.container(horizontal=True, key="llm-fields-ways"):
         st.toggle("Gradient checkpointing", **_shared("gradient_checkpointing"))
-        st.toggle("4 bits", **_shared("four_bit"))
+        st.toggle("4-bit quantization", **_shared("four_bit"))
         st.toggle("Chat template", **_shared("chat_template"))
 
 

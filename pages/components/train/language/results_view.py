@@ -9,7 +9,7 @@ from curation.plurals import counted
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
-from pages.components.shared.runs import progress_view
+from pages.components.shared.runs import no_results, progress_view
 from pages.components.shared.shell import open_project
 from pages.components.train.language import curves_view, section_choice, train_view
 from pages.components.train.language.arms import LABELS
@@ -24,7 +24,11 @@ def show() -> None:
     runs = open_project.ask(list_language_finetunings)
     ended = [run for run in runs if run.state not in UNFINISHED]
     if not ended:
-        st.text("No language model has been finetuned yet. Start a run under Train.")
+        no_results.box(
+            "No language model has been finetuned yet. Start a run under Train.",
+            section=section_choice.TRAIN,
+            key=section_choice.SECTION,
+        )
         return
     run = choose_run({run.id: run for run in ended}, named=section_choice.named)
     if run.state == RunState.DONE:

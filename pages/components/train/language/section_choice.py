@@ -13,7 +13,7 @@ from training.models.display_names import short_name
 SECTION = "part"
 """Key of the section choice, and its name in the URL."""
 
-TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Arms", "At a provider")
+TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Ablation", "Provider")
 
 
 def show_run(run_id: int) -> None:

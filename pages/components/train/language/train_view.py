@@ -15,8 +15,8 @@ from training.llm.study import list_language_studies
 _PROBLEM = "llm_again_problem"
 
 _IDEA = (
-    "Hedgerow turns a release into questions: do two sentences have opposite meanings? For a "
-    "sentence and its negation the answer is Yes, for a sentence and its hedge No. A causal "
+    "Hedgerow turns a release into questions: do two sentences have opposite meanings? The "
+    "answer is Yes for a sentence and its negation, and No for a sentence and its hedge. A causal "
     "language model learns the answers with LoRA, as in section 5.2 of the paper."
 )
 
@@ -32,7 +32,7 @@ def show() -> None:
         if run.state == RunState.RUNNING or (run.state in UNFINISHED and not run.group)
     ]
     for study in studies:
-        st.text(f"Run {study.id} compares the arms. Its training runs take turns with others.")
+        st.text(f"Run {study.id} is an ablation. Its training runs take turns with others.")
     for run in active:
         progress_view.follow(run, title=section_choice.title(run), more=curves_view.live)
     if not active and runs and runs[0].state not in UNFINISHED:
@@ -41,7 +41,7 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         form.box(numbers, busy=bool(active or studies))
     else:
-        st.text("The questions are made from a release. There is none yet.")
+        st.text("The questions are made from a release, but there is none yet.")
         st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
 
 
@@ -68,8 +68,8 @@ def outcome(run: Run) -> str:
     if not after:
         return "It was not evaluated, because its release has no validation split."
     return (
-        f"It answers {after['right']:.1%} of the validation questions correctly; its base model "
-        f"answered {before['right']:.1%}."
+        f"The model answers {after['right']:.1%} of the validation questions correctly; its base "
+        f"model answers {before['right']:.1%}."
     )
 
 

@@ -48,7 +48,7 @@ def live(run: Run) -> None:
         dark = st.context.theme.type == "dark"
         plot.chart(draw(dark=dark), alt=alt_text, key=f"live-{name}-{run.id}")
 
-    _draw({f"run {run.id}": epochs}, panel)
+    _draw({f"run {run.id}": epochs}, panel, key=f"live-{run.id}")
 
 
 def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
@@ -61,7 +61,7 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
     def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
         save.chart(draw, name=f"nevir-{name}", alt_text=alt_text)
 
-    _draw({labels[run.id]: epochs for run, epochs in found}, panel)
+    _draw({labels[run.id]: epochs for run, epochs in found}, panel, key="nevir")
     header, lines = as_table(found)
     with st.expander("Show the numbers", icon=":material/table:", key="nevir-numbers"):
         percent = st.column_config.NumberColumn(format="percent")
@@ -81,8 +81,8 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
         )
 
 
-def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel) -> None:
-    with st.container(horizontal=True):
+def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel, *, key: str) -> None:
+    with st.container(key=f"columns-{key}"):
         for name, title, help_text in (
             (NEVIR, "NevIR pairwise accuracy", _NEVIR),
             (RERANKING, "Retrieval", WHAT_IT_IS),

@@ -23,7 +23,7 @@ from training.ranking.request import (
 from training.ranking.time_needed import estimate
 from training.recipe.time_estimate import TimeEstimate
 
-AS_ITS_FILES_SAY = "as in its files"
+AS_ITS_FILES_SAY = "as in the model's files"
 
 PLANNED_SECONDS = 60.0
 """Seconds for which an estimate is cached: reading thousands of pairs takes one second."""
@@ -43,7 +43,7 @@ _ARCHITECTURE_HELP = (
 )
 
 
-@rights.for_leads("start trainings")
+@rights.for_leads("start training runs")
 def box(*, busy: bool) -> None:
     """The pairs, the model, the settings and the button.
 
@@ -83,9 +83,9 @@ def _plan_text(files: dict[str, Any], *, busy: bool) -> str:
     pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     wait = " It starts when the current run has ended." if busy else ""
     return (
-        f"{counts.description}. Takes {progress_view.duration(guess.seconds)}, {pace}. Evaluates "
-        "NevIR and retrieval before training and after each epoch. You can close the browser."
-        f"{wait}"
+        f"{counts.description}. Takes {progress_view.duration(guess.seconds)}, {pace}. The model "
+        "is evaluated on NevIR and retrieval before training and after each epoch. You can close "
+        f"the browser.{wait}"
     )
 
 
@@ -100,7 +100,7 @@ def _forecast(
 def _model() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "Model to start from",
+            "Base model",
             open_project.ask(list_models),
             key=_key("base"),
             accept_new_options=True,
@@ -144,14 +144,14 @@ def _settings() -> None:
             "max_length",
             8,
             8192,
-            "Longer texts are cut off during training.",
+            "Longer texts are truncated during training.",
         )
         _number(
             "Seed",
             "seed",
             0,
             LARGEST_SEED,
-            "Determines the order of the data, the dropout and new weights.",
+            "Determines the order of the data, the dropout and the initial values of new weights.",
         )
         st.number_input(
             "Maximum pairs",

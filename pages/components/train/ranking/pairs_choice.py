@@ -26,7 +26,7 @@ from training.ranking.request import RankingRequest, files_of, parts_asked
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
-A_FIFTH = "a fifth of the passages, held out"
+A_FIFTH = "a held-out fifth"
 
 _PROBLEM, _MESSAGE = "nevir_file_problem", "nevir_file_told"
 _ADDED, _NAMED = "nevir_files_added", "nevir_files_named"
@@ -50,7 +50,8 @@ def choose() -> tuple[dict[str, Any], str]:
                 "Evaluated on",
                 [A_FIFTH, *others],
                 key=f"nevir-validation-{number}-{train}",
-                help="No passage is used for both training and evaluation.",
+                help=f"“{A_FIFTH.capitalize()}” is a fifth of the passages. No passage is used for "
+                "both training and evaluation.",
             )
         chosen = {"data": names[train].file, "data_name": names[train].name}
         if measured in names:

@@ -19,7 +19,7 @@ _PROBLEM = "nevir_again_problem"
 
 _IDEA = (
     "A NevIR pair has two passages that differ in a negation. Each comes with a query that "
-    "only this passage answers. Train a bi-encoder, a cross-encoder or a late-interaction "
+    "only that passage answers. Train a bi-encoder, a cross-encoder or a late-interaction "
     "model on such pairs, as in section 6 of the paper. After each epoch, the charts show what "
     "it gains on NevIR and what it loses in retrieval."
 )
@@ -108,7 +108,7 @@ def _taught(runs: Sequence[Run]) -> None:
     st.dataframe([_facts(run) for run in runs], hide_index=True, key="nevir-taught")
     st.page_link(
         "pages/benchmarks.py",
-        label="Compare with other models on the Benchmarks page",
+        label="Compare with other models",
         icon=":material/leaderboard:",
     )
 

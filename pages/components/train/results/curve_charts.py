@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 
 from pages.components.shared.charts.palette import palette
+from pages.components.shared.charts.similarity_bars import LEGEND_WIDTH, columns_for
 from training.runs.curves import ROLES, SHARES, Band, CurvePoint, PairShare
 from training.runs.figures import LossPoint
 
@@ -56,7 +57,12 @@ def shares(points: Sequence[CurvePoint], *, dark: bool) -> alt.LayerChart:
         points,
         names=list(SHARES.values()),
         colours=ranges,
-        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
+        y=alt.Y(
+            "value:Q",
+            title=None,
+            scale=alt.Scale(zero=False, domainMax=1),
+            axis=alt.Axis(format=".0%"),
+        ),
         format_=".1%",
     )
 
@@ -84,7 +90,7 @@ def lines(
         x=_epochs(),
         y=y,
         tooltip=[
-            alt.Tooltip("series:N", title="Figure"),
+            alt.Tooltip("series:N", title="Metric"),
             alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
             alt.Tooltip("step:Q", title="Step"),
             alt.Tooltip("value:Q", title="Value", format=format_),
@@ -109,7 +115,7 @@ def _distinct(names: list[str], colours: list[str]) -> dict[str, Any]:
     legend = alt.Legend(
         title=None,
         orient="top",
-        direction="vertical",
+        columns=len(names) if sum(map(len, names)) <= LEGEND_WIDTH else columns_for(names),
         symbolType="stroke",
         symbolOpacity=1,
         symbolSize=400,
@@ -139,8 +145,15 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
         ],
         **_distinct(list(series), list(series.values())),
     )
-    spread = base.mark_area(opacity=0.15, strokeWidth=0).encode(
-        y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)), y2="upper:Q"
+    # Bands of several roles overlap to grey; their edges keep the colours.
+    spread = base.mark_area(fillOpacity=0.05, strokeOpacity=0.75, strokeWidth=1).encode(
+        y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)),
+        y2="upper:Q",
+        stroke=alt.Stroke(
+            "series:N",
+            scale=alt.Scale(domain=list(series), range=list(series.values())),
+            legend=None,
+        ),
     )
     mean = alt.Y("mean:Q")
     chart: Any = alt.layer(

@@ -20,13 +20,13 @@ FEW = 2
 SAID = {
     "shares": "On held-out anchors. A triple is ranked correctly if its positive is closer to "
     "the anchor than its negative.",
-    "cosines": "Mean cosine ± one standard deviation. Negations should fall; the others should "
-    "stay.",
+    "cosines": "Mean cosine ± one standard deviation. Negations should fall; the others should not "
+    "change much.",
     "pairs": "Triples ranked correctly at the latest evaluation, by type of positive (rows) and "
     "negative (columns).",
-    "drift": "Change of the cosines between unrelated sentences from the base encoder's (root mean "
-    "square). 0: nothing was forgotten.",
-    "sts": "Spearman's correlation with human scores in the STS file. It should stay.",
+    "drift": "Root-mean-square change in the cosines between unrelated sentences, compared with "
+    "the base encoder. 0: nothing was forgotten.",
+    "sts": "Spearman's correlation with human scores in the STS file. It should not change.",
 }
 
 

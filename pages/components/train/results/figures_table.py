@@ -46,7 +46,7 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "Mean cosine, hedges",
         COSINES,
         "variants",
-        "Should stay: they make the same claim with less certainty.",
+        "Should not change: they make the same claim with less certainty.",
     ),
     COSINE[Role.PARAPHRASE]: (
         "Mean cosine, paraphrases",
@@ -58,14 +58,14 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "STS, Spearman",
         COSINES,
         "pairs",
-        "General ability: correlation of cosines with human scores. Should stay.",
+        "General ability: correlation of cosines with human scores. Should not change.",
     ),
-    RETRIEVAL: ("Retrieval, MRR@10", COSINES, "questions", f"Should stay. {WHAT_IT_IS}"),
+    RETRIEVAL: ("Retrieval, MRR@10", COSINES, "questions", f"Should not change. {WHAT_IT_IS}"),
     DRIFT: (
         "Drift",
         COSINES,
         "sentences",
-        "Change of the cosines between unrelated sentences (root mean square). 0: nothing "
+        "Root-mean-square change in the cosines between unrelated sentences. 0: nothing "
         "was forgotten.",
     ),
 }
@@ -82,9 +82,7 @@ def show(run: Run) -> None:
         st.text("This run has no evaluation on held-out anchors. The release may have none.")
         return
     general = " General ability is measured on other texts." if RETRIEVAL in after else ""
-    st.text(
-        "Anchors of the release's validation split, which were not used for training." + general
-    )
+    st.text("These anchors of the release's validation split were not used for training." + general)
     st.table(rows, hide_index=True)
 
 

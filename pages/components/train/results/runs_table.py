@@ -9,7 +9,9 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.formatting import clock
+from pages.components.shared.runs import no_results
 from pages.components.shared.shell import open_project
+from pages.components.train import section_choice
 from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.similarity import ROLES
@@ -30,7 +32,7 @@ from training.runs.comparison_table import (
 MOST_COMPARED = 8
 """Largest number of runs side by side."""
 
-PRESET, FIRST = "the nearest preset", "the first chosen run"
+PRESET, FIRST = "the nearest preset", "the first selected run"
 
 _COMPARED, _AGAINST = "runs", "runs-against"
 
@@ -39,7 +41,11 @@ def show() -> None:
     """The table, the choice, and the comparison."""
     rows = open_project.ask(finished)
     if not rows:
-        st.text("No training run has finished yet. Start one under Train.")
+        no_results.box(
+            "No training run has finished yet. Start one under Train.",
+            section=section_choice.TRAIN,
+            key=section_choice.SECTION,
+        )
         return
     _overview(rows)
     _compare(rows)
@@ -183,7 +189,7 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
         names = [f"Run {row.run}" for row in rows]
         lines = [
             {"Key": line.key}
-            | ({f"Preset {preset.id}": line.reference} if to_preset else {})
+            | ({f"“{preset.id}” preset": line.reference} if to_preset else {})
             | {
                 name: f"≠ {value}" if differs else value
                 for name, value, differs in zip(names, line.values, line.differs, strict=True)
@@ -192,7 +198,10 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
         ]
         st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
     if common:
-        st.text(f"The same in all runs, but not in the “{preset.id}” preset: {in_words(common)}.")
+        st.text(
+            f"The same in all runs, but different from the “{preset.id}” preset: "
+            f"{in_words(common)}."
+        )
 
 
 def _marked(lines: list[dict[str, str]]) -> Any:
@@ -208,7 +217,7 @@ def _figures(rows: Sequence[TrainingRow]) -> None:
     number = st.column_config.NumberColumn
     st.dataframe(
         [
-            {"Figure": name}
+            {"Metric": name}
             | {f"Run {row.run}": of_run.get(name) for row, of_run in zip(rows, every, strict=True)}
             for name in names
         ],
@@ -225,7 +234,7 @@ def _figures(rows: Sequence[TrainingRow]) -> None:
     }
     st.dataframe(
         [
-            {"Effort": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
+            {"Training": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
             for name, values in effort.items()
         ],
         hide_index=True,

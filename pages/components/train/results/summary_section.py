@@ -11,7 +11,7 @@ from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from pages.components.shared.charts import save, similarity_bars
-from pages.components.shared.runs import progress_view
+from pages.components.shared.runs import no_results, progress_view
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import live, section_choice
 from pages.components.train.results import (
@@ -44,7 +44,11 @@ PARTS = {
 def draw(runs: Sequence[Run]) -> None:
     """The results of the chosen run."""
     if not runs:
-        st.text("No training run has ended yet. Start one under Train.")
+        no_results.box(
+            "No training run has finished yet. Start one under Train.",
+            section=section_choice.TRAIN,
+            key=section_choice.SECTION,
+        )
         st.page_link(
             "pages/compare.py",
             label="See what training changes",
@@ -85,7 +89,7 @@ def _summary(run: Run) -> str:
     only = f" (only variants by {', '.join(by)})" if by else ""
     best = "" if kept == result["steps"] else f", keeping step {kept:,} as the best"
     named = run.parameters.get("preset")
-    preset = f" with the preset {named}" if named else ""
+    preset = f" with the “{named}” preset" if named else ""
     return (
         f"Trained{preset} for {result['steps']:,} steps{best}, with {recipe['batch_size']} "
         f"{rows_of(recipe['loss'])} each, on {result['triples']:,} triples of release "
@@ -133,7 +137,7 @@ def _compare(run: Run) -> None:
     if before is not None and after is not None:
         st.page_link(
             "pages/compare.py",
-            label="Compare the two encoders on sixty groups, or on your own sentences",
+            label="Compare the two encoders",
             icon=":material/compare_arrows:",
             query_params={"a": before, "b": after},
         )
@@ -181,7 +185,11 @@ def _distributions(run: Run) -> None:
         f"{_measured(run, part or parts[0])}"
     )
     with st.expander("Show the numbers", icon=":material/table:"):
-        st.dataframe(_numbers(rows, known), hide_index=True)
+        st.dataframe(
+            _numbers(rows, known),
+            hide_index=True,
+            column_config={"Part": st.column_config.TextColumn(width=230)},
+        )
 
 
 def _measured(run: Run, part: Part) -> str:

@@ -95,7 +95,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
             type="secondary" if sts_now else "primary",
         )
         st.text(
-            "Evaluates eleven mixtures, from the base encoder to the finetuned one, on the "
+            "Evaluates eleven interpolations, from the base encoder to the finetuned one, on the "
             "release's validation split and on retrieval. Takes "
             f"{progress_view.duration(seconds)}. Nothing is trained.",
             width="stretch",
@@ -107,7 +107,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         f"{used}. {WHAT_IT_IS}"
         if used
         else "General ability is measured by retrieval, by the drift of unrelated sentences, and "
-        f"by an STS file if you give one. {WHAT_IT_IS}"
+        f"by an STS file if you upload one. {WHAT_IT_IS}"
     )
     st.file_uploader(
         "STS file",

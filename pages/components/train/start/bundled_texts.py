@@ -8,10 +8,11 @@ from training.retention.bundled_texts import BundledText, bundled_texts
 from training.retention.documents import documents
 from training.retention.topics import topics
 
-_COLUMNS = ("Part of", "Kind", "Text")
+_COLUMNS = ("Group", "Kind", "Text")
 
-HEIGHT, ROW_HEIGHT = 420, 66
-"""Height in pixels of the table, which draws only visible rows, and of a row with two lines."""
+HEIGHT, ROW_HEIGHT = 478, 88
+"""Height in pixels of the table, which draws only visible rows, and of a row with four lines: the
+longest text has as many."""
 
 
 def draw() -> None:
@@ -48,15 +49,12 @@ def _texts() -> None:
         height=HEIGHT,
         row_height=ROW_HEIGHT,
         column_config={
-            "Part of": st.column_config.TextColumn(width=110),
+            "Group": st.column_config.TextColumn(width=110),
             "Kind": st.column_config.TextColumn(width=120),
             "Text": st.column_config.TextColumn(width=820),
         },
     )
-    st.caption(
-        "To search, use the magnifying glass above the table. To read a whole cell, "
-        "double-click it."
-    )
+    st.caption("To search, use the magnifying glass above the table.")
     st.download_button(
         "CSV",
         lambda: csv_bytes(BundledText._fields, bundled_texts()),

@@ -35,7 +35,7 @@ def draw(number: int | None, *, held: bool) -> None:
             st.text(sentence)
     if any(entry.overlap.examples for entry in found):
         with st.expander("Overlap between the release and the benchmarks", icon=":material/join:"):
-            overlap_found.examples(found, key="train")
+            overlap_found.examples(found)
 
 
 def lines(found: Sequence[OverlapWithTest]) -> list[str]:
@@ -53,7 +53,7 @@ def lines(found: Sequence[OverlapWithTest]) -> list[str]:
         names = ", ".join(dict.fromkeys(entry.title for entry in clean))
         n = clean[0].overlap.n
         sentences.append(
-            f"No item of {len(clean)} benchmark files ({names}) shares {n} words in a row with "
+            f"No item in {len(clean)} benchmark files ({names}) shares {n} consecutive words with "
             "the release."
         )
     return sentences

@@ -9,6 +9,8 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.variants import empty_state
 from pages.components.train.start import (
     overlap_lines,
     preset_choice,
@@ -46,7 +48,7 @@ def _composition(wanted: TrainingPlan) -> Composition:
     return release_facts.composition_of(wanted.release)
 
 
-@rights.for_leads("start trainings")
+@rights.for_leads("start training runs")
 def box(*, busy: bool) -> None:
     """The button, one sentence about what it will do, and the advanced settings.
 
@@ -93,6 +95,9 @@ def _holds(text: str) -> bool:
 
 
 def _nothing_to_train_on(wanted: TrainingPlan) -> None:
+    if CachedCounts().empty:
+        empty_state.box()
+        return
     with st.container(border=True, key="train-empty"):
         if not wanted.variants:
             st.text("No variant has been accepted yet, so there is nothing to train on.")
@@ -104,7 +109,7 @@ def _nothing_to_train_on(wanted: TrainingPlan) -> None:
         st.text(
             "Training needs anchors with an accepted negation and an accepted hedge or paraphrase."
         )
-        st.page_link("pages/review.py", label="Review variants")
+        st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
 
 
 def _plan_text(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
@@ -116,7 +121,7 @@ def _plan_text(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, boo
         return f"The recipe under Advanced is not valid yet. {error}", False
     guess = open_project.ask(estimate, left, recipe)
     judged = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
-    wait = " It starts when the current training has ended." if busy else ""
+    wait = " It starts when the current run has ended." if busy else ""
     planned = (
         f"Trains {short_name(recipe.base_encoder)} on {_source(wanted)}: "
         f"{_amount(wanted, left, recipe)}. "
@@ -161,19 +166,23 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
     """Link to the Release page: to choose sources, or when the newest release is out of date."""
     if not numbers and _has_several_sources():
-        st.page_link(
-            "pages/release.py", label="To train on some sources only, create a release of them."
-        )
+        _create_a_release("To train on some sources only, create a release of them first.")
     if not numbers or wanted.release != numbers[0]:
         return
     accepted = open_project.ask(count_accepted, wanted.selection)
     if accepted != wanted.variants:
         whose = " with these sources" if wanted.selection.sources else ""
-        st.page_link(
-            "pages/release.py",
-            label=f"A new release{whose} would hold {counted(accepted, 'variant')}; release "
-            f"{wanted.release} has {wanted.variants:,}.",
+        _create_a_release(
+            f"Release {wanted.release} has {counted(wanted.variants, 'variant')}. A new release"
+            f"{whose} would have {accepted:,}."
         )
+
+
+def _create_a_release(reason: str) -> None:
+    """A link to the Release page, after the reason to follow it."""
+    with st.container(horizontal=True, vertical_alignment="center", key="train-new-release"):
+        st.text(reason, width="content")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
 
 
 def _advanced(numbers: list[int], wanted: TrainingPlan) -> None:

@@ -75,13 +75,13 @@ def differences(
         yOffset=side_by_side(there),
         x=alt.X(
             "difference:Q",
-            title=f"difference from the {against} ({unit})",
+            title=[f"difference from the {against}", f"({unit})"],
             scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
         ),
         tooltip=[
-            alt.Tooltip("series:N", title="Training"),
-            alt.Tooltip("figure:N", title="Figure"),
-            alt.Tooltip("kind:N", title="Is"),
+            alt.Tooltip("series:N", title="Run"),
+            alt.Tooltip("figure:N", title="Metric"),
+            alt.Tooltip("kind:N", title="Source"),
             alt.Tooltip("reference:Q", title=against.capitalize(), format=".3f"),
             alt.Tooltip("value:Q", title="After training", format=".3f"),
             alt.Tooltip("difference:Q", title=f"Difference ({unit})", format="+.1f"),
@@ -162,7 +162,7 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
         ),
         color=alt.Color("series:N", scale=paint, legend=_legend(colours.ink)),
         tooltip=[
-            alt.Tooltip("series:N", title="Figure"),
+            alt.Tooltip("series:N", title="Metric"),
             alt.Tooltip("triples:Q", title="Triples", format=",d"),
             alt.Tooltip("value:Q", title="After training", format=".3f"),
             alt.Tooltip("before:Q", title="Base encoder", format=".3f"),

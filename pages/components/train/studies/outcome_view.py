@@ -127,7 +127,7 @@ def _growth(rows: Sequence[FigureRow], run: Run) -> None:
     points = trade_off(rows, negation=negation, general=general)
     if len(points) < 2:
         return
-    called = "1 − drift of unrelated cosines" if general == DRIFT else GENERAL[general]
+    called = "1 − drift of unrelated sentences" if general == DRIFT else GENERAL[general]
     save.chart(
         partial(difference_charts.trade_off, points, negation=SHARES[negation], general=called),
         name=f"study-{run.id}-trade-off",

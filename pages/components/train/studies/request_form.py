@@ -118,7 +118,7 @@ def _ask(numbers: list[int], active: Run | None) -> None:
         active: the study in progress, which must end before the next one can start.
     """
     st.text(
-        "A study is a group of full training runs that differ in one thing. They run one after "
+        "A study is a group of full training runs that differ in one respect. They run one after "
         "another. You can close the browser."
     )
     if active is not None:
@@ -149,7 +149,8 @@ def _recipe() -> str:
         key=f"study-recipe-{len(own)}",
         persist_state="session",
         width=400,
-        help="The study changes only what it varies. You can edit the recipe in the Train section.",
+        help="Except for what the study varies, all its runs use this recipe. You can edit the "
+        "recipe in the Train section.",
     )
     return chosen
 
@@ -164,7 +165,7 @@ def _base(study: Study, number: int, chosen: str) -> tuple[Recipe, str]:
         return parse_recipe(recipe_editor.text("")), "your edited recipe"
     wanted = release_facts.plan_of(number)
     preset = PRESETS.get(chosen) or preset_for(study, wanted)
-    return recipe_for(preset, wanted), f"the preset {preset.id}"
+    return recipe_for(preset, wanted), f"the “{preset.id}” preset"
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
@@ -235,7 +236,7 @@ def _advanced(numbers: list[int]) -> None:
             placeholder="None",
             persist_state="session",
             help="Suites of mteb tasks. 'lite' is the one in the paper's Table 2; it takes hours "
-            "for each model.",
+            "per model.",
         )
 
 

@@ -75,7 +75,7 @@ def test_the_card_says_how_far_people_agree(engine: Engine, tmp_path: Path) -> N
         assert "Several people decided on 6 variants, each without knowing" in text
         assert "| phrase | 6 | 83.3% (50.0% to 100.0%) | 0.00 | 0.00 | 91.7% |" in text
         assert "| all | 6 | 83.3%" in text
-        assert "91.7% of the verdicts accept, so chance alone gives" in text
+        assert "91.7% of the verdicts are acceptances, so chance alone gives" in text
         # The one in conflict is counted above, but is not in the release.
         assert "Two or more people accepted 5 of the 23 released variants." in text
         # A release of an earlier version has no such count.

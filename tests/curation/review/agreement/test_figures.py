@@ -137,7 +137,7 @@ def test_alpha_is_interpreted_with_krippendorffs_thresholds(
     first, kappa, rate = sentences(found)
     assert interpretation in first and "interval" not in first
     assert f"a kappa of {found.kappa.value:.2f}" in kappa
-    assert rate.endswith("of the verdicts accept.")
+    assert rate.endswith("of the verdicts are acceptances.")
 
 
 def test_an_extreme_base_rate_and_a_wide_interval_are_reported() -> None:
@@ -146,7 +146,7 @@ def test_an_extreme_base_rate_and_a_wide_interval_are_reported() -> None:
     )
     text = " ".join(sentences(found))
     assert "The interval includes 0.667 and 0.800" in text
-    assert "94.7% of the verdicts accept, so chance alone gives" in text
+    assert "94.7% of the verdicts are acceptances, so chance alone gives" in text
     same = figures(Overlap((pattern([1, 2], (1, A), (2, A)),)))
     assert "alpha and kappa are not defined" in sentences(same)[0]
 

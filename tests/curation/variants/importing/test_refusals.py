@@ -27,7 +27,8 @@ pytestmark = both_databases
     [
         (
             {"type": "emphatic"},
-            "The type 'emphatic' in 'type' on line 2 of mine.jsonl does not exist in this project",
+            "The type 'emphatic' in column 'type' on line 2 of mine.jsonl does not exist in this "
+            "project",
         ),
         ({"verdict": "perhaps"}, "Expected a verdict (accept or reject) in 'verdict', found 'perh"),
         ({"split": "dev2"}, "Expected a split (train, validation, test) in 'split', found 'dev2' "),

@@ -9,6 +9,7 @@ import pytest
 from curation.taxonomy.built_in import TAXONOMY
 from pages.components.shared.charts.palette import (
     DARK,
+    ERRORS,
     LIGHT,
     Palette,
     palette,
@@ -22,6 +23,9 @@ STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.cs
 
 TELLS_APART = 0.1
 """Minimum OKLab distance at which small marks of two colours can be distinguished."""
+
+LARGE_PARTS = 0.09
+"""OKLab distance at which large parts of a bar with a border are distinguished."""
 
 both = pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -60,6 +64,16 @@ def test_no_two_colours_with_a_meaning_look_alike(colours: Palette, eye: str) ->
         (colours.diverging[0], colours.diverging[-1]),
     ]:
         assert distance(one, other, eye=eye) >= TELLS_APART
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_kinds_of_errors_can_be_distinguished_and_read_on(eye: str) -> None:
+    outcomes = [*ERRORS, LIGHT.diverging[-1], LIGHT.line, LIGHT.paper]
+    assert all(contrast(LIGHT.ink, colour) >= AA_TEXT for colour in outcomes)
+    for error in ERRORS:
+        assert contrast(error, DARK.paper) >= AA_GRAPHICS
+        for other in outcomes:
+            assert other == error or distance(error, other, eye=eye) >= LARGE_PARTS
 
 
 @both

@@ -116,7 +116,8 @@ def test_cosines_stand_where_their_bins_are() -> None:
 
 def test_a_heat_map_tells_numbers_and_shares() -> None:
     cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
-    chart = shares.heat_map(cells, columns={"x": "X", "y": "Y"}, of="All", dark=False)
+    columns = {"x": "X", "y": "Y"}
+    chart = shares.heat_map(cells, columns=columns, heading="Letter", of="All", dark=False)
     values = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
     assert values == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
 

@@ -48,6 +48,27 @@ def test_long_sentences_that_begin_alike_keep_labels_of_their_own() -> None:
     assert max(len(line) for label in labels.values() for line in label.split("\n")) < 40
 
 
+def test_a_sentence_of_usual_length_is_shown_whole_and_its_label_is_next_to_its_bars() -> None:
+    sentence = "Nobody disputes that the astronaut was conscious when the team opened the capsule."
+    rows = probe_rows([ProbePair("a", sentence, "")], before=[0.1], after=[0.2])
+    spec = similarity_bars.figure_1(rows, dark=False).to_dict()
+    (label,) = {row["pair"] for row in spec["data"]["values"]}
+    assert label.split() == sentence.split()
+    axis = spec["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["labelOffset"] == -label.count("\n") * similarity_bars.LINE / 2
+
+
+@pytest.mark.parametrize(("lowest", "start"), [(0.72, 0.7), (0.95, 0.9), (1.0, 0.9), (-0.25, -0.3)])
+def test_the_axis_of_distributions_starts_just_below_the_data(lowest: float, start: float) -> None:
+    rows = [
+        DistributionRow("word", "held out", series, value)
+        for series in ("before", "after")
+        for value in [lowest] * 5 + [1.0] * 5
+    ]
+    spec = similarity_bars.distribution(rows, labels={"word": "Word"}, dark=False).to_dict()
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [pytest.approx(start), 1.0]
+
+
 def test_the_distribution_summary_gives_quantiles_in_the_order_of_the_types() -> None:
     rows = [
         DistributionRow(kind, "held out", series, value / 10)

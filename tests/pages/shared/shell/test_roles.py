@@ -88,8 +88,8 @@ def test_a_viewer_is_told_why_a_blind_card_hides_something(
 PAGES = {
     "generate": "Only leads can start runs.",
     "anchors": "Only leads can add anchors.",
-    "benchmarks": "Only leads can start measurements.",
-    "train": "Only leads can start trainings.",
+    "benchmarks": "Only leads can start benchmark runs.",
+    "train": "Only leads can start training runs.",
     "settings": "Only leads can change these settings.",
     "adjudicate": "Only leads can settle conflicts.",
 }
