@@ -112,7 +112,7 @@ def test_a_refused_type_says_why_and_stays_as_it_was_written(
 ) -> None:
     write(form, "new-0", label="Verbal negation", definition=NEGATION.definition)
     press(form, "type-save")
-    assert "Expected an example anchor" in texts(form)
+    assert "Enter an example anchor of 1 to 2000 characters." in texts(form)
     write(form, "new-0", anchor="It is safe.", example="It is unsafe.")
     press(form, "type-save")
     assert "'Verbal negation' is already a type" in texts(form)

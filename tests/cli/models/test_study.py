@@ -49,10 +49,10 @@ def test_a_study_tells_what_each_training_came_to() -> None:
 
 def test_the_help_says_what_each_study_answers() -> None:
     help_ = " ".join(show("study", "--help").split())
-    assert "writers: Are rule-based variants as good" in help_
+    assert "by a language model? Compares equal numbers of each" in help_
 
 
 def test_an_impossible_study_gives_one_sentence() -> None:
-    assert "none by rules" in complaint("study", "writers")
+    assert "none written by rules" in complaint("study", "writers")
     assert "no release 7" in complaint("study", "data", "--release", "7")
     assert "no key 'epoch'" in complaint("study", "data", "--set", "epoch=1")
