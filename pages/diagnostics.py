@@ -70,7 +70,9 @@ def _flags(view: PageView) -> None:
         name="flags",
         alt_text="Heat map: number of variants per type and flag",
     )
-    st.caption("Number of variants with the flag, and their share of the type's measured variants.")
+    st.caption(
+        "Number of variants with each flag, and their share of the type's measured variants."
+    )
     _flagged(view, found)
 
 
@@ -81,7 +83,7 @@ def _flagged(view: PageView, found: list[distributions.FlagRow]) -> None:
         st.text("None of the selected variants has a flag.")
         return
     chosen = st.segmented_control(
-        "Show variants with the flag", list(present), key="flag", bind="query-params"
+        "Show variants with this flag", list(present), key="flag", bind="query-params"
     )
     if chosen is None:
         return

@@ -40,10 +40,10 @@ def _welcome() -> None:
         st.write(
             "This project has no sentences yet. The starter corpus has 1,369 affirmative "
             "sentences in several genres, each with negated, hedged and paraphrased variants "
-            "written by language models. It comes with 819 passages that hinge on one clause and "
-            "212 search requests that exclude something. Models have reviewed four fifths of the "
-            "variants; their verdicts count until you decide otherwise. The last fifth is left "
-            "for you to review."
+            "written by language models. It comes with 819 passages whose meaning hinges on one "
+            "clause, and 212 search requests that exclude something. Models have reviewed four "
+            "fifths of the variants; their verdicts count until you decide otherwise. The last "
+            "fifth is left for you to review."
         )
         asked = rights.only_leads("load corpora") and st.button(
             "Load the starter corpus", type="primary", key="load-starter"

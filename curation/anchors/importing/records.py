@@ -82,8 +82,8 @@ def _record(line: str, where: str) -> dict[str, Any]:
         ) from None
     except JsonError as error:
         raise HedgerowError(
-            f"Expected one JSON object on {where}, but it cannot be read ({error}); put "
-            "one object on each line."
+            f"Expected one JSON object on {where}, found invalid JSON ({error}); put one object "
+            "on each line."
         ) from None
     if not isinstance(record, dict):
         kind = "a string" if isinstance(record, str) else _KINDS.get(type(record), "null")

@@ -197,8 +197,8 @@ class _Messages(ExportFormat):
     name = "messages"
     label = "Question pairs as chats"
     purpose = (
-        "For finetuning a chat model: Do the two sentences have opposite meanings, Yes or No? "
-        "Parquet and JSON lines with messages, one file per split."
+        "For finetuning a chat model to say whether two sentences have opposite meanings (Yes or "
+        "No): Parquet and JSON lines with messages, one file per split."
     )
 
     def write(self, release: ReleaseTables, folder: Path) -> None:

@@ -35,7 +35,7 @@ def _verdict(given: GivenVerdict, text: str, type_id: str) -> Markup:
         '<section class="hg-card hg-line" aria-label="{}"><div class="hg-head">'
         '<span class="hg-type">{}</span>{}{}</div><div class="hg-label">{}</div>{}{}</section>'
     ).format(
-        f"Verdict of {given.reviewer}",
+        f"{given.reviewer}'s verdict",
         given.reviewer,
         verdict,
         Markup("<span>{}</span>").format(why) if why else "",

@@ -42,7 +42,7 @@ _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
     "Add one sentence per row, as CSV or TSV with a header, JSON lines, Parquet or plain text. "
-    f"Text must be UTF-8, and a file at most {MAX_BYTES >> 20} MB. You see a preview before "
+    f"Text must be UTF-8. Files can be up to {MAX_BYTES >> 20} MB. You see a preview before "
     "anything is added."
 )
 

@@ -77,7 +77,7 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     key = forms_of_change.doing(anchor.uid)
     with st.container(horizontal=True, vertical_alignment="center", key="anchor-actions"):
         doing = st.segmented_control(
-            "Do", (_CORRECT, _WRITE, _DESCRIBE), key=key, label_visibility="collapsed"
+            "Action", (_CORRECT, _WRITE, _DESCRIBE), key=key, label_visibility="collapsed"
         )
         retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
     retire = signin.kept_press(retire, key=_NAME, of=(anchor.uid, doing))

@@ -60,7 +60,10 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
             return
         with st.container(horizontal=True, vertical_alignment="center"):
             describe = st.segmented_control(
-                "Do", [_DESCRIBE], key=f"anchors-bulk-do-{_turn()}", label_visibility="collapsed"
+                "Action",
+                [_DESCRIBE],
+                key=f"anchors-bulk-do-{_turn()}",
+                label_visibility="collapsed",
             )
             retire = st.button("Retire", key="anchors-bulk-retire", icon=":material/inventory_2:")
         retire = signin.kept_press(retire, key=_NAME, of=(*ids, describe))

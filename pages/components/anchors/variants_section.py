@@ -25,7 +25,7 @@ from training.runs.kinds import kind_of
 
 HOW = (
     "Import variants that were written or judged elsewhere, with their anchors, as "
-    f"{ACCEPTED}. If an export is a folder, zip it first. Text must be UTF-8, and a file at most "
+    f"{ACCEPTED}. If an export is a folder, zip it first. Text must be UTF-8. Files can be up to "
     f"{MAX_BYTES >> 20} MB. You see a preview before anything is stored."
 )
 

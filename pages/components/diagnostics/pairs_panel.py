@@ -84,8 +84,8 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
     """Show the charts; return the selection of each."""
     number = counted(sum(row.number for pairs in types.values() for row in pairs.rows), "variant")
     st.text(
-        f"{number}. At the top left are small changes that the encoder barely notices. It gets "
-        "these pairs wrong if they are negations."
+        f"{number}. The top left of each chart shows small changes that the encoder barely "
+        "notices. If they are negations, the encoder gets these pairs wrong."
     )
     rounds = st.session_state.setdefault(_ROUNDS, Counter())
     selected: dict[str, Any] = {}
@@ -108,7 +108,8 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
     )
     st.caption(
         "Each cell counts a type's variants with a similar distance and cosine. The stronger its "
-        "colour, the more variants it contains. Free-form types have longer axes than the others."
+        "colour, the more variants it contains. The distance axis covers a wider range for "
+        "free-form types."
     )
     return selected
 

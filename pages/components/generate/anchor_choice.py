@@ -19,7 +19,7 @@ RUNS = 50
 
 ALL_ANCHORS = {
     Which.WITHOUT: "Anchors without variants of these types",
-    Which.SLOTS: "Anchors that lack an accepted or pending variant of a type",
+    Which.SLOTS: "Anchors that lack an accepted or pending variant of at least one type",
     Which.FAILED: "Anchors with failed calls in an earlier run",
 }
 
@@ -101,12 +101,12 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     needed = [role for role in named if ROLES[role].polarity != "neutral"]  # for triples
     st.session_state.setdefault(links.GENERATE_ROLES, needed[:2])
     chosen = place.pills(
-        "Calls per anchor",
+        "Roles",
         named,
         selection_mode="multi",
         format_func=lambda role: f"{ROLES[role].name} ({len(asked[role])})",
         key=links.GENERATE_ROLES,
-        help="One call asks for all types of a role. The number of types is in brackets.",
+        help="Makes one call per anchor for each role. The number of types is in brackets.",
         persist_state="session",
     )
     return tuple(role for role in ROLES if role in (chosen or ()))

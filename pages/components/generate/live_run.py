@@ -77,7 +77,7 @@ def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
         "Show the latest answers with this problem",
         [p.value for p in AnswerProblem if p in counts],
         key=f"generate-problem-{run.id}",
-        help="A problem that a retry solves does not affect the variants.",
+        help="Problems that a retry solved do not affect the variants.",
     )
     if picked is None:
         return

@@ -117,10 +117,10 @@ def _done(run: Run) -> None:
 @rights.for_leads("ask for second opinions")
 def _box(counts: CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
-        st.header("What", anchor=False)
+        st.header("Variants to judge", anchor=False)
         selection, times = _what()
     with st.container(border=True, key="opinion-who"):
-        st.header("Who judges", anchor=False)
+        st.header("Judge", anchor=False)
         values = model_choice.model() | {"prompt": _prompt()}
         provider_key.draw(values["base_url"])
         values |= _fine_points()
@@ -143,7 +143,7 @@ def _what() -> tuple[JudgeSelection, int]:
     chosen = left.selectbox(
         "Variants",
         [MATCHING, *samples],
-        format_func=lambda key: f"Sample {key}" if key else "Filter",
+        format_func=lambda key: f"Sample {key}" if key else "Chosen by the filters below",
         key=SAMPLE,
         persist_state="session",
         help="Create samples under Judges to measure how reliable models are.",
@@ -286,7 +286,7 @@ def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
         return ["Nothing to judge: the model has judged all selected variants."]
     each = f"{request.repeats} calls" if request.repeats else "one call"
     variants = found.total_calls // max(1, request.repeats)
-    lines = [f"{variants:,} variants of {found.anchors:,} anchors, {each} for each."]
+    lines = [f"{variants:,} variants of {found.anchors:,} anchors, {each} per variant."]
     if found.cost is None or found.seconds is None:
         return [
             *lines,

@@ -48,9 +48,8 @@ def _line(example: Example) -> dict[str, object]:
 @rights.for_leads("change prompts")
 def _form(chosen: PromptVersion, role: Role) -> None:
     st.caption(
-        "Chooses variants that people read and accepted, edited ones first, as diverse as "
-        "possible. All come from the training split. A prompt never includes an example with its "
-        "own anchor."
+        "Chooses diverse variants that people have read and accepted, starting with edited ones. "
+        "All come from the training split. A prompt never includes an example with its own anchor."
     )
     left, right = st.columns(2)
     number = left.number_input(

@@ -85,7 +85,7 @@ def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> No
     for cue in cues.values():
         if cue in SPELLING:
             st.text(f'The cue "{SPELLING[cue]}" is stored as "{cue}", as the paper spells it.')
-    st.button(f"Another {what}", key="generate-another", on_click=_next)
+    st.button(f"Show another {what}", key="generate-another", on_click=_next)
 
 
 def _next() -> None:

@@ -26,10 +26,10 @@ def box(counts: CachedCounts) -> None:
         empty_state.no_anchors()
         return
     with st.container(border=True, key="generate-what"):
-        st.header("What", anchor=False)
+        st.header("Anchors and types", anchor=False)
         choice = anchor_choice.draw()
     with st.container(border=True, key="generate-who"):
-        st.header("Who writes", anchor=False)
+        st.header("Writer", anchor=False)
         values = model_choice.draw(choice.roles if choice else ())
     with st.container(border=True, key="generate-cost"):
         st.header("Cost and time", anchor=False)

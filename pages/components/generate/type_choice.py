@@ -31,7 +31,7 @@ def only(roles: Collection[Role]) -> tuple[str, ...]:
         list(names),
         format_func=lambda key: names[key],
         key=links.GENERATE_TYPES,
-        placeholder="All types for these calls, except optional ones",
+        placeholder="All types of these roles, except optional ones",
         persist_state="session",
     )
     return tuple(chosen)

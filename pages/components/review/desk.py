@@ -198,7 +198,7 @@ _SETTLING = {
     "Accept": "Settle as accepted",
     "Reject": "Settle as rejected",
     "Reject with a note": "Settle as rejected with a note",
-    "Accept the edit": "Settle with the edit",
+    "Accept the edit": "Settle as edited",
 }
 
 

@@ -253,10 +253,10 @@ def test_pairs_count_all_variants_of_the_choice(with_source: Engine, open_page: 
     with writing(with_source) as session:
         fill(session)
     app = section(open_page("diagnostics"), "Pairs")
-    assert "21 variants. At the top left" in texts(app)
+    assert "21 variants. The top left" in texts(app)
     assert "Drag over a region" in "".join(caption.value for caption in app.caption)
     app.session_state["types"] = ["word"]
-    assert "3 variants. At the top left" in texts(app.run())
+    assert "3 variants. The top left" in texts(app.run())
 
 
 def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage) -> None:
@@ -278,7 +278,7 @@ def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage)
     app = section(open_page("diagnostics"), "Pairs")
     app.session_state["types"] = [mine.id]
     app.run()
-    assert "1 variant. At the top left" in texts(app)
+    assert "1 variant. The top left" in texts(app)
     assert "Denial · 1" in texts(app)
     assert len(app.get("vega_lite_chart")) == 1
 

@@ -46,7 +46,7 @@ def test_a_trial_then_the_run_then_the_agreement(
             add_family(session, f"The {subject} is safe.", subject=subject)
     address, _ = serve_chat()
     app = section(open_page, address)
-    assert "14 variants of 2 anchors, one call for each." in page_text(app)
+    assert "14 variants of 2 anchors, one call per variant." in page_text(app)
     assert "not known yet" in page_text(app)
     app.number_input("opinion-concurrency").set_value(4).run()
     app.button("opinion-try").click().run()

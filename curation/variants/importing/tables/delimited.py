@@ -40,9 +40,9 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Iterator[tuple[int
     columns = tuple(cell or f"column {number}" for number, cell in enumerate(header, 1))
     if len(columns) < 2:
         raise HedgerowError(
-            f"Line {header_line:,} of {name} needs a header with an anchor column and a variant "
-            f"column, but has only {listed(columns)}. Separate columns with commas, semicolons, "
-            "tabs or vertical bars."
+            "Expected a header with an anchor column and a variant column on line "
+            f"{header_line:,} of {name}, found only {listed(columns)}; separate columns with "
+            "commas, semicolons, tabs or vertical bars."
         )
     rows = _rows(reader, columns, before=header_line - 1, delimiter=delimiter, name=name)
     return columns, rows

@@ -38,8 +38,8 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, _object(read_json(line), where)
             except JsonError as error:
                 raise HedgerowError(
-                    f"Expected one JSON object on {where}, but it cannot be read ({error}); put "
-                    "one object on each line, or all of them in one list."
+                    f"Expected one JSON object on {where}, found invalid JSON ({error}); put one "
+                    "object on each line, or all objects in one list."
                 ) from None
 
 

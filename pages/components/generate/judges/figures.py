@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from curation.generation.judging.consistency import Consistency, consistencies
+from curation.plurals import counted
 from curation.review.agreement.interpretation import as_text
 from curation.review.calibration.figures import (
     FEWEST,
@@ -206,13 +207,14 @@ def _offer(found: Calibration, one: JudgeFigures, precision: float) -> None:
         signin.name_form("Your name", key="signin-judges")
         return
     st.button(
-        f"Accept the {pending:,} pending variants that the model accepts",
+        f"Accept {counted(pending, 'pending variant')} that the model accepts",
         key="judges-accept",
         disabled=not pending,
         icon=":material/done_all:",
         on_click=_accept,
         args=(one.name, found.sample.id, precision),
-        help="Stores one rule-based action. Releases report it, and you can undo it in one step.",
+        help="Accepts them by rule, as one action that you can undo. Releases list them as "
+        "accepted by a rule.",
     )
 
 

@@ -184,8 +184,8 @@ def _progress(found: Calibration) -> None:
             )
         st.caption(
             f"All reviewers can open the sample at review?{SELECTION}={name}. Its cards stay "
-            "blind in Review until you have decided on them. Verdicts that were not blind do not "
-            "count here."
+            "blind in Review until you have decided on them. Decisions that were not made blind do "
+            "not count here."
         )
 
 

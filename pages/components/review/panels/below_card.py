@@ -142,8 +142,8 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
 
 def _discuss(state: ReviewState, shown: ShownCard) -> None:
     caption = (
-        "A mark is not a decision. The Adjudicate page lists the card until somebody removes the "
-        "mark."
+        "A mark is not a decision. The card stays under 'To discuss' on the Adjudicate page until "
+        "somebody removes the mark or settles the variant."
     )
     panel = _Remark(
         "What do you want to discuss? (optional)",

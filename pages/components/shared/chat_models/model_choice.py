@@ -32,7 +32,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
     labels |= {name: plain(kind.label or name) for name, kind in others.classes.items()}
     provider = (
         st.segmented_control(
-            "Who writes",
+            "Writer",
             list(labels),
             format_func=lambda key: labels.get(key, key),
             default=OPENAI,

@@ -55,8 +55,9 @@ def _form(subject: Subject, what: str, runs: list[Run]) -> None:
         placeholder="owner/name",
         max_chars=LONGEST_REPO,
         width=480,
-        help="A repository on the Hugging Face Hub, or on the hub in HF_ENDPOINT. If it does not "
-        "exist, Hedgerow creates it. Otherwise, Hedgerow adds a commit and keeps other files.",
+        help="A repository on the Hugging Face Hub, or on the hub that HF_ENDPOINT names. If it "
+        "does not exist, Hedgerow creates it. Otherwise, Hedgerow adds a commit and keeps other "
+        "files.",
     )
     st.toggle(
         "Private",

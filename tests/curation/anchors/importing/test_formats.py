@@ -186,7 +186,7 @@ class TestRefusals:
             (LATIN_1, "a.csv", "a.csv is not UTF-8: line 3 has the byte 0xE9 at position 8"),
             (WINDOWS, "a.csv", "a.csv is not UTF-8: line 2 has the byte 0x93 at position 1"),
             ("Zoë".encode("latin-1"), "a.txt", "line 1"),
-            (b'{"text":"a"}\n{"text":\n', "a.jsonl", "line 2 of a.jsonl, but it cannot be read"),
+            (b'{"text":"a"}\n{"text":\n', "a.jsonl", "line 2 of a.jsonl, found invalid JSON"),
             (b'{"text":"a"}\n["b"]\n', "a.jsonl", "line 2 of a.jsonl, found a list"),
             (b'[{"text":"a"}]', "a.json", "is a list"),
             (b'{"a":' * 100_000, "a.jsonl", "nested too deeply"),

@@ -205,7 +205,7 @@ def test_a_record_of_argilla_is_a_row_for_each_annotator(record: Any, write: Any
         (b"\n\n", "mine contains only blank lines; choose another file."),
         (
             b"anchor\nIt rains.\n",
-            "Line 1 of mine needs a header with an anchor column and a variant column",
+            "Expected a header with an anchor column and a variant column on line 1 of mine",
         ),
         (b"a,b\n1,2,3\n", "Expected 2 fields as in the header, found 3 on line 2 of mine"),
         (b'a,b\n"1,2\n', "The row that begins on line 2 of mine has a quotation mark"),
