@@ -1,4 +1,4 @@
-"""Compare: the similarities that two models give to the same sentences."""
+"""Compare: the similarity scores of two models for the same sentences."""
 
 from collections.abc import Sequence
 
@@ -84,7 +84,7 @@ def _sides(models: list[ChosenModel], found: Sequence[object | None]) -> list[Co
     ]
 
 
-frame.begin("Compare", "Compare the similarities that two models give to the same sentences.")
+frame.begin("Compare", "Compare the similarity scores of two models for the same sentences.")
 view = probe_set_choice.view()
 chosen = two_models.choose()
 if chosen and view == probe_set_choice.SETS:

@@ -20,7 +20,7 @@ from db.models import GoldUse, Verdict
 
 def add(
     uid: Uid,
-    verdict: Annotated[SettledAs, typer.Argument(help="The right verdict.")],
+    verdict: Annotated[SettledAs, typer.Argument(help="The correct verdict.")],
     reason: Reason = "",
     explanation: Annotated[
         str, typer.Option(help="Why it is right; practice rounds show it.")

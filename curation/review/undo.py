@@ -79,7 +79,7 @@ class Undone(NamedTuple):
         if self.done is Done.LIFT:
             return f"“{text}” is marked for discussion again."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
-        return f"You undid your {_NOUNS.get(self.done, self.done)}{more}."
+        return f"Undone: {_NOUNS.get(self.done, self.done)}{more}."
 
 
 def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:

@@ -1,4 +1,4 @@
-"""Gold items, whose right verdict is known, and answers in practice rounds."""
+"""Gold items, whose correct verdict is known, and answers in practice rounds."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,7 +19,7 @@ class GoldUse(StrEnum):
 
 
 class GoldItem(SQLModel, table=True):
-    """A variant whose right verdict is known: that of the settlement ``decision_id``.
+    """A variant whose correct verdict is known: that of the settlement ``decision_id``.
 
     That decision also has its maker, time and reason. Practice rounds show ``explanation``. The
     item is current until ``removed_at`` is set or the settlement is undone.

@@ -89,7 +89,7 @@ def request_language_study(
         kind=KIND,
         parameters={
             "release": release.number,
-            "told": [f"Left out: {label}. {why}" for label, why in left_out.items()],
+            "told": [f"Left out: “{label}”. {why}" for label, why in left_out.items()],
         },
         requested_by=requested_by,
     )

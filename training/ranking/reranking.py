@@ -24,8 +24,9 @@ CANDIDATES = 10
 
 WHAT_IT_IS = (
     "Retrieval is the mean reciprocal rank on 300 bundled questions: the average of 1 / rank of "
-    "the passage that answers the question, among ten candidates. The others are two passages "
-    "that almost answer it, and the seven most similar ones by TF-IDF. Chance is 0.29."
+    "the passage that answers the question, among ten candidates. The other candidates are "
+    "two passages that almost answer it and the seven that are most similar to the question by "
+    "TF-IDF. Chance is 0.29."
 )
 """The explanation of the metric."""
 

@@ -156,7 +156,7 @@ class Recipe(BaseModel):
 
     soup: int = Field(default=1, ge=1, le=100)
     """Number of runs, each with the data in a different order, whose weights are averaged (Wortsman
-    et al. 2022, *Model soups*). This improves negation a little, but each run takes the full time.
+    et al. 2022, “Model soups”). This improves negation a little, but each run takes the full time.
     Always 1 with early_stopping or max_steps.
     """
 

@@ -160,7 +160,7 @@ def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
     """A design of the runs that have enough data: at least this many, including all data."""
     for arm in arms:
         if not _fills_a_batch(arm):
-            notes = [*notes, f"Left out: {arm.label}. {_too_few(arm)}"]
+            notes = [*notes, f"Left out: “{arm.label}”. {_too_few(arm)}"]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     if not able or able[0] is not arms[0]:
         return Design([], notes, _too_few(arms[0]))
@@ -205,7 +205,7 @@ def _originals(data: Composition) -> str:
         )
     return (
         f"Of the {data.anchors:,} training anchors, {positive:,} have an original entailment and "
-        f"{negative:,} a contradiction, as in the paper. For the others, {instead}."
+        f"{negative:,} an original contradiction, which the paper used. For the others, {instead}."
     )
 
 

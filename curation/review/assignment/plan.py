@@ -47,8 +47,8 @@ class Plan(NamedTuple):
             return f"{self.reviewers} people decide on each variant."
         percent = f"{100 * self.share:.4g}%"
         return (
-            f"{self.reviewers} people decide on {percent} of the variants. One person decides on "
-            "each of the others."
+            f"{percent} of the variants need verdicts from {self.reviewers} people each. The "
+            "others need one verdict."
         )
 
 

@@ -104,15 +104,19 @@ def disagreement(past: Iterable[PastDecision], status: Status) -> str:
         past: all decisions on it.
         status: the variant's.
     """
-    verdicts = "; ".join(
-        f"{d.reviewer} {did(d)}" + (f": “{d.note}”" if d.note else "") for d in latest_of_each(past)
-    )
-    end = "" if verdicts.endswith((".”", "?”", "!”")) else "."
+    verdicts = " ".join(_sentence(d) for d in latest_of_each(past))
     if status != Status.CONFLICT:
-        return f"Settled: {verdicts}{end} Your decision settles it again."
-    if not verdicts:
-        return "In conflict: the models whose verdicts count disagree. Your decision settles it."
-    return f"In conflict: {verdicts}{end} Your decision settles it."
+        return f"Settled. {verdicts} Your decision settles it again."
+    verdicts = verdicts or "The models whose verdicts count disagree."
+    return f"In conflict. {verdicts} Your decision settles the conflict."
+
+
+def _sentence(decision: PastDecision) -> str:
+    """Who decided what, with the note."""
+    text = f"{decision.reviewer} {did(decision)}"
+    if decision.note:
+        text += f": “{decision.note}”"
+    return text if text.endswith((".”", "?”", "!”")) else f"{text}."
 
 
 def flags_of(session: Session, variant_id: int) -> str:

@@ -58,7 +58,7 @@ class Undoing(QueuePosition):
         self.skips.remove(skip)
         self.skipped.discard(skip.variant_id)
         self.pin(skip.variant_id)
-        self.say("You undid your skip.")
+        self.say("Undone: skip.")
 
     def take_back(self, action_id: str) -> None:
         """Undo any one of the latest decisions, and show its card."""

@@ -1,1 +1,1 @@
-"""Gold items: variants with a known right verdict, to measure reviewers and to train them."""
+"""Gold items: variants with a known correct verdict, to measure reviewers and to train them."""

@@ -32,7 +32,7 @@ class Gold(NamedTuple):
 
     Attributes:
         id: the id of its settlement.
-        verdict: the right verdict, accept or reject.
+        verdict: the correct verdict, accept or reject.
         explanation: why it is right, for practice rounds; may be ''.
         maker_id: the person who added it; for a merged person, the one they were merged into.
     """
@@ -126,7 +126,7 @@ def mark(
     """Make a variant a gold item and settle it. One undo takes both back.
 
     Args:
-        verdict: the right verdict, accept or reject.
+        verdict: the correct verdict, accept or reject.
         reason: the reason for a rejection, which needs one; 'other' needs an explanation, too.
         explanation: why it is right, for practice rounds; at most ``MAX_NOTE`` characters.
 

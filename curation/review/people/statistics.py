@@ -1,4 +1,4 @@
-"""Statistics about each person: verdicts, speed, and agreement with known right verdicts.
+"""Statistics about each person: verdicts, speed, and agreement with known correct verdicts.
 
 Pages show them to leads only.
 """

@@ -7,8 +7,8 @@ import streamlit as st
 from curation.release.freezing import release_numbers
 from db.models import Split
 from pages.components.benchmarks import own_suite
-from pages.components.benchmarks.names import METRICS
 from pages.components.shared.scores.known_data import data_names
+from pages.components.shared.scores.score_table import METRICS
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
 from training.benchmarks.data.file_reading import LARGEST_FILE

@@ -112,7 +112,7 @@ def _of_language_models() -> tuple[tuple[str, ...], str]:
         return (), ""
     with st.container(horizontal=True, key="bench-language-fields"):
         chosen: list[str] = st.multiselect(
-            "Language tasks",
+            "Language model tasks",
             list(KNOWN),
             format_func=lambda name: KNOWN[name].title,
             key="bench-language-tasks",

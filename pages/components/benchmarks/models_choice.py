@@ -78,7 +78,7 @@ def choose() -> ChosenModels:
             persist_state="session",
         )
         with_chat = st.toggle(
-            "A chat model",
+            "Chat model",
             key=f"{_KEY}-chat",
             persist_state="session",
             help="Uses the prompts of HedgeTriple. Chat models can't run mteb tasks.",
@@ -165,7 +165,7 @@ def _chat() -> ChosenModels:
         price = run_cost.price(values["model"]) if values["model"] else Price()
         budget = run_cost.budget()
     if not values["model"]:
-        st.text("Enter the name of the chat model, or turn off “A chat model”.")
+        st.text("Enter the name of the chat model, or turn off “Chat model”.")
         return ChosenModels([], budget)
     if provider_key.lacks(values["base_url"]):
         st.text("OpenAI needs a key. Enter one, or enter another address.")

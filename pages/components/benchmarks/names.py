@@ -35,9 +35,6 @@ _OUTCOMES: Mapping[str, str] = {
     "both": "picks the paraphrase",
 }
 
-METRICS: Mapping[str, str] = {Hedgerow.metric: "share of anchors ranked correctly"}
-"""Labels of metrics whose names are not clear enough."""
-
 SAID: Mapping[str, str] = {
     NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. The "
     "other outcomes: both queries rank the same document first, either the one with more negators "

@@ -36,7 +36,7 @@ def draw(rows: Sequence[Scored]) -> None:
     )
     st.caption(
         "Figure 1 of the SemAntoNeg paper, from its Table 8. Thin line: a published model. Bar: "
-        "the middle half of the group. Thick line: its mean. Dashed line: chance. Diamonds: "
+        "interquartile range of the group. Thick line: its mean. Dashed line: chance. Diamonds: "
         "models that you measured, each below the group of its objective. As in the paper, the "
         "objective is taken from the model's name. Models without one in their name come last. "
         "A model that is published under two names counts twice. Published accuracies are over "
@@ -58,7 +58,7 @@ def draw(rows: Sequence[Scored]) -> None:
     with st.container(horizontal=True):
         for label, (names, cells) in tables.items():
             st.download_button(
-                f"{label} as CSV",
+                f"{label} (CSV)",
                 csv_bytes(names, cells),
                 f"hedgerow-objectives-{label.lower()}.csv",
                 "text/csv",

@@ -71,9 +71,11 @@ def _measured(rows: Sequence[Scored], column: str) -> list[Scored]:
 def _in_words(found: PairedTest, first: str, second: str) -> str:
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
     sure = "statistically significant" if found.p < SURE else "not statistically significant"
-    difference = f"{found.difference:+.1f}".replace("-", "−")
+    points = f"{abs(found.difference):.1f} points"
+    than = "higher" if found.difference > 0 else "lower"
+    scores = f"scores {points} {than} than" if found.difference else "scores the same as"
     text = (
-        f"{second}: {difference} points compared with {first}, {sure} ({p}, two-sided "
+        f"{second} {scores} {first}. The difference is {sure} ({p}, two-sided "
         f"{_TESTS[found.test]})."
     )
     if found.better is not None and found.worse is not None:

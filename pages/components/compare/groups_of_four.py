@@ -15,12 +15,12 @@ from training.evaluation.probe_sets import GROUPS_SET
 from training.evaluation.similarity import AFFIRMED, ROLES, ProbePair, ProbeRow
 
 _MESSAGE = (
-    "A group is ranked correctly when its contradicted sentence is less similar to the anchor "
-    "than the other two."
+    "A group is ranked correctly when the sentence that contradicts the anchor is less similar to "
+    "it than the other two."
 )
 
 _MARGIN = (
-    "Margin: the lower of the other two sentences' similarities minus the contradicted sentence's. "
+    "Margin: the lower similarity of the other two sentences minus that of the contradicting one. "
     "It is negative if the group is ranked incorrectly."
 )
 
@@ -101,9 +101,7 @@ def _by_kind(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> No
     for made in bundled_groups():
         for kind in _kinds(made):
             kinds.setdefault(kind, []).append(by_anchor[made.anchor])
-    with st.expander(
-        "Ranked correctly, by construction of the sentences", icon=":material/category:"
-    ):
+    with st.expander("Ranked correctly, per construction", icon=":material/category:"):
         st.dataframe(
             [
                 {"Construction": kind[-1], "Groups": len(kinds[kind])}

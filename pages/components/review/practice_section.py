@@ -65,10 +65,10 @@ def _desk(state: PracticeState) -> None:
     else:
         with st.container(border=True, key="empty"):
             st.write(
-                "There are no cards to practise on yet. A lead can add some under Gold items, with "
-                "“Practice rounds” as the use."
+                "There are no cards to practise on yet. Under Gold items, a lead can add "
+                "items for practice rounds."
             )
-            st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
+            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
     keys.listen(state)
 
 
@@ -206,7 +206,7 @@ def _explanation(item: Gold) -> Markup:
 
 
 def _right_answer(item: Gold, *, is_right: bool, reason: str) -> str:
-    """The right verdict or reason, if the answer was a different one."""
+    """The correct verdict or reason, if the answer was a different one."""
     if not is_right:
         return f"{_RIGHT[item.verdict]}{_in_brackets(item.reason)}."
     if item.reason not in ("", "other", reason):

@@ -37,9 +37,9 @@ def draw() -> None:
     if me is None:
         return
     st.text(
-        "A gold item is a variant whose right verdict is known. In the review queue, it looks like "
-        "any pending card and shows how well reviewers decide. In practice rounds, new reviewers "
-        "learn from it."
+        "A gold item is a variant whose correct verdict is known. In the review queue, it looks "
+        "like any pending card and shows how well reviewers decide. In practice rounds, new "
+        "reviewers learn from it."
     )
     _settings()
     if message := st.session_state.pop(_MESSAGE, ""):
@@ -103,7 +103,7 @@ def _form(me: int) -> None:
             return
         with st.container(horizontal=True, vertical_alignment="bottom", key="gold-choices"):
             verdict = st.segmented_control(
-                "Right verdict",
+                "Correct verdict",
                 list(VERDICTS),
                 format_func=lambda one: VERDICTS[one],
                 key=_VERDICT,
@@ -198,7 +198,7 @@ def _items(found: Sequence[Gold]) -> None:
         "rounds."
     )
     if in_queue and not open_project.ask(get_setting, GOLD_RATE):
-        st.text("Reviewers don't get the items for the queue yet. To change that, set a frequency.")
+        st.text("Reviewers don't see the queue items yet. To show them, set a frequency.")
     answers, names = open_project.ask(answers_on_gold), open_project.type_names()
     event = st.dataframe(
         [_row(item, answers, names) for item in found],
@@ -210,7 +210,7 @@ def _items(found: Sequence[Gold]) -> None:
             "Variant": st.column_config.TextColumn(width=210),
             "Uid": st.column_config.TextColumn(width=165),
             "Matched": st.column_config.TextColumn(
-                width=80, help="How many reviewers' verdicts match the right verdict."
+                width=80, help="How many reviewers' verdicts match the correct verdict."
             ),
         },
     )
@@ -232,7 +232,7 @@ def _row(item: Gold, answers: Mapping[int, Share], names: Mapping[str, str]) -> 
         "Variant": item.text,
         "Uid": item.uid,
         "Type": names.get(item.type_id, item.type_id),
-        "Right": f"{item.verdict}{reason}",
+        "Correct verdict": f"{item.verdict}{reason}",
         "Use": USE_LABELS[item.use],
         "Matched": f"{given.number} of {given.of}" if given.of else "–",
         "Explanation": item.explanation,

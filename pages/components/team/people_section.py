@@ -1,4 +1,4 @@
-"""People: each person's verdicts, speed and agreement with known right verdicts. For leads."""
+"""People: each person's verdicts, speed and agreement with known correct verdicts. For leads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,7 +27,7 @@ _HELP = {
     "Median seconds": "From showing a card to the decision. Times over five minutes were breaks "
     "and are left out.",
     "Accepted": "The share of verdicts that are acceptances, with its exact 95% interval.",
-    "Gold": "How many verdicts on gold items match the right verdict. An edit counts as a "
+    "Gold": "How many verdicts on gold items match the correct verdict. An edit counts as a "
     "rejection.",
     "Settled": "How many verdicts match the settlement that somebody else made later.",
     "Practice": "Right answers in the last practice round.",

@@ -83,8 +83,7 @@ def _in_words(number: int, filters: Sequence[str], *, of: int | None) -> str:
     shown = f" The table has the first {SHOWN}." if number > SHOWN else ""
     if of is None:
         return f"{counted(number, 'variant')}{what}.{shown}"
-    have = "has" if number == 1 else "have"
-    return f"{number:,} of {counted(of, 'variant')} {have} different verdicts{what}.{shown}"
+    return f"The verdicts disagree on {number:,} of {counted(of, 'variant')}{what}.{shown}"
 
 
 def _table(rows: Sequence[Record], labels: Mapping[str, str]) -> Markup:

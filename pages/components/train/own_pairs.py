@@ -26,8 +26,8 @@ def box() -> None:
         key="train-probes",
     ):
         st.caption(
-            "Each run measures their similarity before and after training. Results show it next to "
-            "Figure 1."
+            "Each run measures their similarity before and after training. The Results section "
+            "shows it next to Figure 1."
         )
         for pair in stored:
             _pair(pair)

@@ -47,7 +47,7 @@ def choose_run(by_id: Mapping[int, Run], *, named: Callable[[Run], str] | None =
         st.session_state[key] = wanted
     names = {run_id: call(run) for run_id, run in by_id.items()}
     chosen: int = st.selectbox(
-        "Results of",
+        "Run",
         list(by_id),
         format_func=lambda run_id: names[run_id],
         key=key,

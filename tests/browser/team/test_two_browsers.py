@@ -108,7 +108,7 @@ def test_a_lead_settles_by_keyboard_and_the_other_browser_shows_it(
     come(ada, address, f"/review?variant={uid}", "Bert")
     press(ada, "1")
     come(ada, address, f"/review?variant={uid}", "Ada")
-    expect(card(ada)).to_contain_text("In conflict: Ada accepted it; Bert rejected it (wrong type)")
+    expect(card(ada)).to_contain_text("In conflict. Ada accepted it. Bert rejected it (wrong type)")
     visit(lea, address, "/adjudicate", name="Lea")
     expect(lea.get_by_text("The remaining card is on another screen.")).to_be_visible()
     visit(ada, address, "/adjudicate", name="Ada")

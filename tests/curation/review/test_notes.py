@@ -116,15 +116,15 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     with writing(engine) as session:
         while (undone := actions.undo(session, reviewer_id=ada)) is not None:
             done.append(str(undone))
-    assert done[0].startswith("You undid your rejection and ")
+    assert done[0].startswith("Undone: rejection and ")
     assert done[1:] == [
-        "You undid your acceptance of your own variant.",
-        "You undid your cue correction.",
-        "You undid your retyping.",
+        "Undone: acceptance of your own variant.",
+        "Undone: cue correction.",
+        "Undone: retyping.",
         "Note on “The bridge is unsafe.” removed.",
-        "You undid your edit.",
+        "Undone: edit.",
         "Note on “No part of the bridge is safe.” removed.",
-        "You undid your acceptance.",
+        "Undone: acceptance.",
     ]
     with reading(engine) as session:
         assert session.get_one(Variant, 1).status == Status.PENDING

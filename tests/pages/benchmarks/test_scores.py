@@ -60,9 +60,8 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
 
 def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     test = page(SCORES)
-    assert "run 7: +50.0 points compared with base, not statistically significant" in page_text(
-        test
-    )
+    assert "run 7 scores 50.0 points higher than base." in page_text(test)
+    assert "The difference is not statistically significant" in page_text(test)
     assert "On 3 items, only run 7 is right; on 0, only base is." in page_text(test)
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
     test.selectbox(key).set_value("run 7").run()

@@ -144,7 +144,7 @@ def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(
         card = actions.shown(variant)
         actions.reject(session, card, reviewer_id=person(session, "Cleo"), reason="wrong_type")
     app = opened(queue="In conflict")
-    assert "In conflict: Bert accepted it; Cleo rejected it (wrong type)." in html(app)
+    assert "In conflict. Bert accepted it. Cleo rejected it (wrong type)." in html(app)
     assert any("Settle as rejected:" in caption.value for caption in app.caption)
     next(button for button in app.button if button.label == "Settle as accepted").click().run()
     assert "No variant is in conflict" in " ".join(text.value for text in app.markdown)

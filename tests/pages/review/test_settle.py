@@ -103,7 +103,8 @@ def test_the_card_says_who_said_what(state: ReviewState, conflict: int) -> None:
     with reading(state.engine) as session:
         sentence = messages.disagreement(history(session, conflict), Status.CONFLICT)
     assert sentence == (
-        "In conflict: Bert accepted it; Cleo rejected it (wrong scope). Your decision settles it."
+        "In conflict. Bert accepted it. Cleo rejected it (wrong scope). "
+        "Your decision settles the conflict."
     )
     state.accept(draw(state))
     with reading(state.engine) as session:

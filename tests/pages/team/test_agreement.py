@@ -107,7 +107,7 @@ def test_each_figure_leads_to_its_variants(with_source: Engine, open_page: OpenP
     with writing(with_source) as session:
         fill(session)
     app = open_page("team")
-    assert "4 of 8 variants have different verdicts." in texts(app)
+    assert "The verdicts disagree on 4 of 8 variants." in texts(app)
     assert listed(app).count("<tr>") == 1 + 4
     app.session_state["team-which"] = "All"
     app.run()

@@ -149,9 +149,9 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     hostile.set_value(0.5).run()
     wanted = Recipe().sources | {HOSTILE: 0.5}
     assert parse_recipe(box(test).value).sources == wanted
-    assert "of 13 families each, the part of 17 families that one epoch uses" in page_text(test)
+    assert "on 13 families, the part of 17 families that one epoch uses" in page_text(test)
     field(test, "source:A corpus").set_value(0.0).run()
-    assert "of 4 families each, the part of 8 families that one epoch uses" in page_text(test)
+    assert "on 4 families, the part of 8 families that one epoch uses" in page_text(test)
     test.button("train-click").click().run()
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)

@@ -56,7 +56,7 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     assert [element.value for element in test.header] == [
         "On the validation split",
         "Figure 1",
-        "Anchor and variant, by type",
+        "Similarity of anchor and variant, by type",
         "Trade-off between negation and general ability",
         "Training curves",
         "The model",
@@ -97,7 +97,7 @@ def test_a_training_by_an_older_version_still_opens(project: Engine, version: in
     assert "has no evaluation on held-out anchors" in page_text(test)
     recipe = OLD_RECIPES[version]
     rows = "32 triples" if version == 1 else f"{recipe['batch_size']} families"
-    assert f"Trained for 3 steps, with {rows} each" in page_text(test)
+    assert f"Trained for 3 steps, with a batch size of {rows}, on" in page_text(test)
     assert yaml.safe_load(test.code[-2].value) == recipe
     assert not [button for button in test.button if button.label.startswith("Use this")]
     assert f"The recipe of run {run_id} has version {version}, expected" in page_text(test)
@@ -132,7 +132,7 @@ def test_a_link_leads_to_the_results_of_its_run(project: Engine) -> None:
     test.session_state[SECTION] = RESULTS
     test.switch_page("pages/train.py").run()
     assert "The first." in page_text(test)
-    (choice,) = [box for box in test.selectbox if box.label == "Results of"]
+    (choice,) = [box for box in test.selectbox if box.label == "Run"]
     choice.set_value(old + 1).run()
     assert "The second." in page_text(test)
     assert test.query_params["run"] == str(old + 1)

@@ -144,7 +144,7 @@ def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
         {"lexical": 0, "word": 0},
         {"lexical": 0, "negated_antonym": 0},
     ]
-    assert any(note.startswith("Left out: Without Verbal") for note in found.notes)
+    assert any(note.startswith("Left out: “Without Verbal") for note in found.notes)
 
 
 @one_database

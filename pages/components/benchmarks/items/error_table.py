@@ -69,7 +69,7 @@ def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key
     if picked is not None:
         _item(picked, sides)
     elif found:
-        st.caption("Tick the box of an item to see its texts and scores.")
+        st.caption("Select a row to see its texts and scores.")
 
 
 def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) -> ItemFilter:

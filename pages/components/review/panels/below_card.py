@@ -30,8 +30,8 @@ _OPINION = "J"
 
 KEYS = (
     ("A", "accept; on a card in conflict, A and the digits settle it"),
-    ("1 … 8", "reject for that reason; 2 is for negations only, 8 for hedges only"),
-    ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter saves"),
+    ("1 … 8", "reject for the reason with that number; 2 is for negations only, 8 for hedges only"),
+    ("X, then a digit", "reject for the reason with that number and add a note; Ctrl+Enter saves"),
     ("0", "reject for another reason, which you write in a note"),
     ("F", "reject the whole family, because its anchor is unsuitable"),
     ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),

@@ -190,7 +190,7 @@ def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> N
         for label, (name, rows) in parts.items():
             if rows:
                 st.download_button(
-                    f"{label} as CSV",
+                    f"{label} (CSV)",
                     _csv(rows),
                     f"hedgerow-release-{release.number}-{name}-{n}.csv",
                     "text/csv",

@@ -21,7 +21,7 @@ HEADS = {
 }
 """Name of a column in the file → its head in the table."""
 
-_CARD = "Opens the release's text, or a variant of that anchor, in Review in a new tab."
+_CARD = "Opens the variant in Review in a new tab. For an anchor, it opens one of its variants."
 
 
 def table(rows: Sequence[Mapping[str, Any]], *, with_benchmark: bool) -> Markup:

@@ -1,6 +1,6 @@
 """A table of scores with its legend and files, for any page that measures models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -11,6 +11,10 @@ from training.benchmarks.results.paper_tables import Line, latex
 from training.benchmarks.results.score_file import as_table, titles
 from training.benchmarks.results.score_table import ScoreColumn, unlike_published
 from training.benchmarks.results.spending import details
+from training.benchmarks.tasks.own_families import Hedgerow
+
+METRICS: Mapping[str, str] = {Hedgerow.metric: "share of anchors ranked correctly"}
+"""Labels of metrics whose names are not clear enough."""
 
 LONGEST_DATA = 28
 """Characters of a data set's name in the head of a column."""
@@ -95,4 +99,5 @@ def _below(column: ScoreColumn) -> tuple[str, ...]:
     if len(data) > LONGEST_DATA:
         data = f"{data[: LONGEST_DATA - 1]}…"
     items = counted(column.n, "item") if column.n else ""
-    return tuple(part for part in (column.metric, items, data) if part)
+    metric = METRICS.get(column.metric, column.metric)
+    return tuple(part for part in (metric, items, data) if part)

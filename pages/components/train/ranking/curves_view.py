@@ -93,7 +93,7 @@ def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel, *, key: str)
                 st.caption(help_text)
     for number, (label, epochs) in enumerate(runs.items()):
         if charts.has_documents(epochs):
-            st.markdown("**The two documents of a pair**")
+            st.markdown("**Similarity of the two documents of a pair**")
             st.text(label)
             panel(
                 partial(charts.documents, epochs),

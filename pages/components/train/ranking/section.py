@@ -21,7 +21,7 @@ _IDEA = (
     "A NevIR pair has two passages that differ in a negation. Each comes with a query that "
     "only that passage answers. Train a bi-encoder, a cross-encoder or a late-interaction "
     "model on such pairs, as in section 6 of the paper. After each epoch, the charts show what "
-    "it gains on NevIR and what it loses in retrieval."
+    "the model gains on NevIR and what it loses in retrieval."
 )
 
 

@@ -20,7 +20,7 @@ FEW = 2
 SAID = {
     "shares": "On held-out anchors. A triple is ranked correctly if its positive is closer to "
     "the anchor than its negative.",
-    "cosines": "Mean cosine ± one standard deviation. Negations should fall; the others should not "
+    "cosines": "Mean cosine ± one standard deviation. Negations should fall, and hedges should not "
     "change much.",
     "pairs": "Triples ranked correctly at the latest evaluation, by type of positive (rows) and "
     "negative (columns).",
@@ -66,7 +66,7 @@ def _held_out(evaluations: Evaluations, panel: Callable[..., None]) -> None:
         )
     if bands := curves.cosines(evaluations):
         panel(
-            "Anchor and variant",
+            "Similarity of anchor and variant",
             partial(curve_charts.cosines, bands),
             "cosines",
             "Mean cosine of anchors with negations, hedges and paraphrases by epoch",

@@ -52,7 +52,7 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "Mean cosine, paraphrases",
         COSINES,
         "variants",
-        "Should rise: they say the same.",
+        "Should rise: they say the same thing.",
     ),
     STS: (
         "STS, Spearman",
@@ -82,7 +82,7 @@ def show(run: Run) -> None:
         st.text("This run has no evaluation on held-out anchors. The release may have none.")
         return
     general = " General ability is measured on other texts." if RETRIEVAL in after else ""
-    st.text("These anchors of the release's validation split were not used for training." + general)
+    st.text("The anchors of the release's validation split were not used for training." + general)
     st.table(rows, hide_index=True)
 
 

@@ -91,10 +91,10 @@ def _summary(run: Run) -> str:
     named = run.parameters.get("preset")
     preset = f" with the “{named}” preset" if named else ""
     return (
-        f"Trained{preset} for {result['steps']:,} steps{best}, with {recipe['batch_size']} "
-        f"{rows_of(recipe['loss'])} each, on {result['triples']:,} triples of release "
-        f"{result['release']}{only} with seed {run.parameters['seed']}. Training and evaluation "
-        f"took {progress_view.duration(result['seconds'])}."
+        f"Trained{preset} for {result['steps']:,} steps{best}, with a batch size of "
+        f"{recipe['batch_size']} {rows_of(recipe['loss'])}, on {result['triples']:,} triples of "
+        f"release {result['release']}{only} with seed {run.parameters['seed']}. Training and "
+        f"evaluation took {progress_view.duration(result['seconds'])}."
     )
 
 
@@ -154,7 +154,7 @@ def _distributions(run: Run) -> None:
     labels = open_project.type_names()
     version, unseen = open_project.ask(unseen_distributions, run)
     rows = _of_the_release(version, run) + unseen
-    st.header("Anchor and variant, by type", anchor=False)
+    st.header("Similarity of anchor and variant, by type", anchor=False)
     st.text(
         "Negations should move to the left, away from their anchors. Hedges and paraphrases "
         "should stay on the right."

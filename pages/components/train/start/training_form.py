@@ -150,7 +150,7 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     steps = f"{recipe.steps(rows):,} steps"
     if recipe.trainings > 1:
         steps = f"{recipe.trainings} trainings of {steps}"
-    text = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    text = f"{steps} with a batch size of {recipe.batch_size}, on {rows:,} {recipe.rows}"
     if left.families(recipe) < left.anchors:
         text += f", the part of {left.anchors:,} families that one epoch uses"
     triples = f"{left.triples:,} triples in the training split"

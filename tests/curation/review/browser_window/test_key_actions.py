@@ -81,7 +81,7 @@ def test_undo_shows_the_card_again(state: ReviewState) -> None:
     state.undo()
     assert draw(state).variant_id == first.variant_id
     assert state.pending("verbal") == 3
-    assert state.message == "You undid your acceptance."
+    assert state.message == "Undone: acceptance."
     state.undo()
     assert state.message == "There is nothing left to undo."
 
@@ -303,13 +303,13 @@ def test_undo_after_a_skip_brings_the_card_back_and_not_the_decision(state: Revi
     state.accept(first)
     second, third = (skip(state) for _ in range(2))
     state.undo()
-    assert (draw(state).variant_id, state.message) == (third, "You undid your skip.")
+    assert (draw(state).variant_id, state.message) == (third, "Undone: skip.")
     state.undo()
     assert draw(state).variant_id == second
     assert not state.skipped
     assert status(state, first.variant_id) == Status.ACCEPTED
     state.undo()
-    assert state.message == "You undid your acceptance."
+    assert state.message == "Undone: acceptance."
     state.undo()
     assert state.message == "There is nothing left to undo."
 
@@ -326,7 +326,7 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
     card = draw(other)
     other.accept(card)
     state.undo()
-    assert state.message == "You undid your acceptance."
+    assert state.message == "Undone: acceptance."
     state.undo()
     assert draw(state).variant_id == skipped
 
@@ -338,7 +338,7 @@ def test_undo_after_a_reload_reverses_the_last_stored_action(state: ReviewState)
     skip(state)
     reloaded = colleague(state, "Ada")
     reloaded.undo()
-    assert reloaded.message == "You undid your acceptance."
+    assert reloaded.message == "Undone: acceptance."
     assert draw(reloaded).variant_id == card.variant_id
 
 
