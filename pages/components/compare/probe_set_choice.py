@@ -165,14 +165,13 @@ def edit(opened: OpenSet) -> None:
     waiting = error_messages.has_kept(_MORE)
     with st.expander("Sentences in this set", icon=":material/list:", expanded=waiting):
         if opened.bundled or not rights.may(Role.LEAD):
-            st.dataframe(_listed(opened), hide_index=True, height=300)
+            st.dataframe(_listed(opened), hide_index=True)
             message = "This set comes with Hedgerow and can't be changed."
             st.caption(message if opened.bundled else "Only leads can change probe sets.")
             return
         event = st.dataframe(
             _listed(opened),
             hide_index=True,
-            height=300,
             on_select="rerun",
             selection_mode="multi-row",
             key=f"compare-rows-{opened.name}-{len(opened.probes)}",

@@ -207,8 +207,7 @@ def _items(found: Sequence[Gold]) -> None:
         on_select="rerun",
         selection_mode="multi-row",
         column_config={
-            "Variant": st.column_config.TextColumn(width=210),
-            "Uid": st.column_config.TextColumn(width=165),
+            "Variant": st.column_config.TextColumn(width=380),
             "Matched": st.column_config.TextColumn(
                 width=80, help="How many reviewers' verdicts match the correct verdict."
             ),
@@ -230,13 +229,13 @@ def _row(item: Gold, answers: Mapping[int, Share], names: Mapping[str, str]) -> 
     reason = f" ({reason_text(item.reason)})" if item.reason else ""
     return {
         "Variant": item.text,
-        "Uid": item.uid,
         "Type": names.get(item.type_id, item.type_id),
         "Correct verdict": f"{item.verdict}{reason}",
         "Use": USE_LABELS[item.use],
         "Matched": f"{given.number} of {given.of}" if given.of else "–",
         "Explanation": item.explanation,
         "Added by": item.maker,
+        "Uid": item.uid,
     }
 
 
