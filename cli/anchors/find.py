@@ -49,7 +49,7 @@ def list_anchors(
     rows = [(a.uid, a.text, a.source, a.genre, a.split.value, a.variants) for a in page.anchors]
     lines: list[str | Table] = [table_of(*TITLES, rows=rows)] if rows else []
     result = {"total": page.total, "anchors": [_as_json(anchor) for anchor in page.anchors]}
-    show(result, as_json, *lines, f"{len(page.anchors)} of {page.total} anchors.")
+    show(result, as_json, *lines, f"{len(page.anchors):,} of {page.total:,} anchors.")
 
 
 def _as_json(anchor: FoundAnchor) -> dict[str, object]:

@@ -51,7 +51,7 @@ def add(
     show(
         _facts(made),
         as_json,
-        f"{uid} is now a gold item for {_USES[made.use]}, settled as {made.verdict}.",
+        f"{uid} is now a gold item for {_USES[made.use]}, settled as {made.verdict}ed.",
         *hint,
     )
 
@@ -99,7 +99,7 @@ def remove(uid: Uid, as_json: AsJson = False) -> None:
     show(
         _facts(removed),
         as_json,
-        f"{uid} is no longer a gold item. It stays settled as {removed.verdict}.",
+        f"{uid} is no longer a gold item. It stays settled as {removed.verdict}ed.",
     )
 
 

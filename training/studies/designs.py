@@ -171,7 +171,7 @@ def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
 
 def _too_few(arm: Arm) -> str:
     return (
-        f"A run needs {_needed(arm):,} usable anchors to fill a batch, but there are only about "
+        f"A run needs {_needed(arm):,} usable anchors to fill a batch, but has only about "
         f"{_families(arm):,.0f}. Accept more variants, or lower batch_size."
     )
 

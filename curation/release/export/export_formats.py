@@ -185,7 +185,7 @@ class _Pairs(ExportFormat):
     label = "Labelled pairs"
     purpose = (
         "For a spreadsheet or a classifier: one CSV file of anchor, variant and label (1: same "
-        "claim, 0: contradiction)."
+        "claim, 0: contradiction). Unsupported variants have neither label and are left out."
     )
 
     def write(self, release: ReleaseTables, folder: Path) -> None:

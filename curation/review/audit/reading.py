@@ -97,7 +97,7 @@ def _decisions(session: Session, wanted: Filters, before: int | None, limit: int
         select(
             Decision,
             shown_name(),
-            col(retracted.verdict),
+            retracted,
             col(Variant.uid),
             col(Variant.type_id),
             col(Source.name),
@@ -142,9 +142,10 @@ def _of_kind(kind: Kind | None) -> list[ColumnElement[bool]]:
     return [~by_rule, ~col(Decision.adjudicates), col(Decision.verdict) == Verdict(kind.value)]
 
 
-def _detail(decision: Decision, undone: Verdict | None) -> str:
-    if undone is not None:
-        return undone.value  # as in 'undo: accept'
+def _detail(decision: Decision, undone: Decision | None) -> str:
+    if undone is not None:  # as in 'undo: accept' or 'undo: settle accept'
+        kind, verdict = _kind(undone), undone.verdict.value
+        return verdict if kind == verdict else f"{kind} {verdict}"
     needs_verdict = _kind(decision) in (Kind.SETTLE, Kind.RULE)
     verdict = decision.verdict.value if needs_verdict else ""
     parts = (verdict, decision.reason.replace("_", " "), decision.note)

@@ -38,7 +38,7 @@ NUMBERED = 12
 """Largest number of sentences with a number in every cell of a heat map."""
 NAMED = 40
 """Largest number of sentences written next to the rows of a heat map; tooltips always have them."""
-ROW_LABEL = 24
+ROW_LABEL = 34
 """Characters of a sentence next to its row."""
 LEAST_CELL, MOST_CELL, WHOLE = 3, 36, 460
 """Pixels per row of a heat map, and about the height of all rows."""
@@ -198,7 +198,7 @@ def _cells(
             ],
         )
     )
-    scale = alt.Scale(type="linear", domain=ends, range=colours, clamp=True)
+    scale = alt.Scale(type="linear", domain=ends, range=colours, clamp=True, interpolate="rgb")
     bar = alt.Legend(title=None, orient="bottom", labelColor=ink, gradientLength=180)
     cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=bar))
     layers = [cells]

@@ -166,7 +166,7 @@ def _metric(label: str, estimate: Estimate, *, as_percent: bool) -> None:
         delta=interval_text(estimate, as_percent=as_percent) or None,
         delta_color="off",
         delta_arrow="off",
-        help=f"{_HELP[label]} The 95% bootstrap interval is below.",
+        help=f"{_HELP[label]} The 95% interval is below.",
         width=150,
     )
 
@@ -225,6 +225,6 @@ def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | No
             "Accepted": st.column_config.NumberColumn(format="%.1f%%", help=_HELP["Accepted"]),
         },
     )
-    st.caption("Brackets show 95% bootstrap intervals. Select a row to see its variants.")
+    st.caption("Brackets show 95% intervals. Select a row to see its variants.")
     picked = [row for row in event.selection.rows if row < len(rows)]
     return picked[0] if picked else None

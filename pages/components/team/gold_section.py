@@ -186,7 +186,7 @@ def _make(me: int, uid: str) -> None:
         return
     state[_UID] = state[_WHY] = ""
     state[_VERDICT] = None
-    state[_MESSAGE] = f"{made.uid} is now a gold item, settled as {made.verdict}."
+    state[_MESSAGE] = f"{made.uid} is now a gold item, settled as {made.verdict}ed."
 
 
 def _items(found: Sequence[Gold]) -> None:

@@ -39,7 +39,7 @@ def test_items_are_made_listed_and_removed(uids: list[str]) -> None:
     assert "is a gold item, which settles it" in complaint(
         "review", "settle", uids[0], "accept", "--reviewer", "Lena"
     )
-    assert "stays settled as reject" in show("review", "gold", "remove", uids[0])
+    assert "stays settled as rejected" in show("review", "gold", "remove", uids[0])
     assert [one["uid"] for one in ask("review", "gold", "list")["gold"]] == uids[1:]
     ask("review", "undo", "--reviewer", "Lena")
     assert show("review", "gold", "list").strip() == "There are no gold items yet."

@@ -96,7 +96,7 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
     app.segmented_control(key="gold-verdict").set_value(Verdict.ACCEPT).run()
     app.text_area(key="gold-explanation").set_value("No part is.").run()
     app.button(key="make-gold").click().run()
-    assert f"{uid} is now a gold item, settled as accept." in texts(app)
+    assert f"{uid} is now a gold item, settled as accepted." in texts(app)
     with reading(project) as session:
         (made,) = gold_items(session, of=[2])
         assert (made.maker, made.explanation, made.use) == ("Ada", "No part is.", GoldUse.MIXED)

@@ -33,7 +33,7 @@ def draw(
     grid.show(made, heads, more)
     legend = grid.LEGEND
     if any(line.intervals for line in made):
-        legend += " Below a score: its 95% bootstrap interval."
+        legend += " Below a score: its 95% interval."
     if any(line.base for line in made):
         legend += " Next to it: the difference from the base model."
     st.caption(legend)
