@@ -152,7 +152,8 @@ def _selection(usual: Selection) -> Selection:
         "Leave out incomplete families",
         key="release-complete",
         help="Keeps only anchors with an accepted variant of each of the paper's six types (four "
-        "negations and two hedges). Passages and search requests have none of these types.",
+        "negations and two hedges). Of the corpora that come with Hedgerow, only the starter "
+        "corpus has all six, so this leaves the others out.",
     )
     return Selection(tuple(sorted(sources)), usual.max_distance if near else None, complete)
 

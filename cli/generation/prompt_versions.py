@@ -95,8 +95,8 @@ def prompts_add(
 ) -> None:
     """Add a new version, from a file or from the newest version with examples.
 
-    Examples are reviewed variants of training anchors. A prompt never includes an example with its
-    own anchor. Examples replace {examples} in the template, or come before the line with the
+    Examples are reviewed variants of training anchors. The prompt for an anchor never includes its
+    own variants. Examples replace {examples} in the template, or come before the line with the
     anchor.
     """
     if file is None and examples is None:

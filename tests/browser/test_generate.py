@@ -70,7 +70,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     assert KEY not in page.content()
 
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.get_by_text(re.compile("calls made · .* in the last minute"))).to_be_visible()
+    expect(page.get_by_text(re.compile("requests sent · .* in the last minute"))).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text(re.compile("^Paused"))).to_be_visible()
     settle(page)

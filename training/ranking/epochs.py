@@ -17,6 +17,13 @@ SPREAD = f"{DOCUMENTS}:sd"
 SHARES = (NEVIR, LOW, HIGH)
 """The metrics that are shown as percentages."""
 
+_QUARTILES = {
+    0: "minimum",
+    25: "lower quartile",
+    50: "median",
+    75: "upper quartile",
+    100: "maximum",
+}
 NAMES: Mapping[str, str] = {
     NEVIR: "NevIR pairwise accuracy",
     LOW: "lower end of its 95% interval",
@@ -24,7 +31,7 @@ NAMES: Mapping[str, str] = {
     RERANKING: "retrieval (MRR)",
     DOCUMENTS: "mean cosine of the two documents",
     SPREAD: "standard deviation of the cosine",
-    **{quantile(percent): f"{percent}% quantile" for percent in QUANTILES},
+    **{quantile(percent): f"{_QUARTILES[percent]} of the cosine" for percent in QUANTILES},
 }
 """The labels of the metrics, in the order of tables."""
 

@@ -81,7 +81,7 @@ class Recipe(BaseModel):
     """
 
     types: Weights = Field(default_factory=dict)
-    """By type id, the probability that a variant is used when its family is, from 0 to 1. 0
+    """By type id, the probability (0 to 1) that a variant is used whenever its family is used. 0
     excludes a type; types without a value are always used. With the loss 'triples', only 0 or 1.
     """
 

@@ -195,8 +195,8 @@ def _originals(data: Composition) -> str:
     """A note on how the arms differ from the paper's, which used original sentences (§4)."""
     positive, negative = (data.originals[wanted] for wanted in (ENTAILMENT, CONTRADICTION))
     instead = (
-        "'only negation' uses the negated antonym as the positive, and 'only hedging' uses "
-        "other anchors as negatives"
+        "'only negation' uses the anchor's paraphrases as positives, and 'only hedging' uses "
+        "the hedges of other anchors as negatives"
     )
     if not positive and not negative:
         return (

@@ -38,7 +38,7 @@ def _sizes(plan: BenchmarkPlan) -> str:
         return ""
     parts = (
         counted(plan.items, "item"),
-        counted(plan.questions, "question"),
+        f"{plan.questions:,} {'query' if plan.questions == 1 else 'queries'}",
         counted(plan.texts, "text"),
     )
     return f" ({', '.join(parts)})"
@@ -70,7 +70,7 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
     untimed = [model for model in plan.models if model.seconds is None and not model.chats]
     sentences = []
     total = sum(seconds for _, seconds in timed)
-    only = alone and len(plan.models) == 1 and not plan.unknown
+    only = alone and not plan.unknown
     whole = "This takes" if only else "The benchmarks take"
     if len(timed) == 1:
         whose = f" with {short_name(timed[0][0].name)}" if len(plan.models) > 1 else ""

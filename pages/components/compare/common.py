@@ -42,8 +42,8 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
     ]
     numbers = {
         column: st.column_config.NumberColumn(format=COSINE, width="small")
-        for column in (*(side.letter for side in sides), "Change")
-    }
+        for column in (side.letter for side in sides)
+    } | {"Change": st.column_config.NumberColumn("B − A", format=COSINE, width="small")}
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(table, hide_index=True, column_config=numbers, height=360)
 

@@ -156,7 +156,7 @@ def _one_group(
         hide_index=True,
         height=320,
         key=f"compare-groups-{hash((name, *order))}",
-        column_config=numbers | {"Change": st.column_config.NumberColumn(format="%+.3f")},
+        column_config=numbers | {"Change": st.column_config.NumberColumn("B − A", format="%+.3f")},
         on_select="rerun",
         selection_mode="single-row",
     )

@@ -140,7 +140,12 @@ def _table(named: Mapping[str, Outcomes]) -> None:
         hide_index=True,
         key="acceptance",
         height="content" if len(rows) <= GROUPS else "auto",
-        column_config=columns | {"Acceptance": share, "As written": share},
+        column_config=columns
+        | {
+            "Acceptance": share,
+            "As written": share,
+            "Accepted": st.column_config.NumberColumn("Accepted as written", format="localized"),
+        },
     )
 
 

@@ -121,6 +121,7 @@ def _ranking(
         return shares.ranking(
             shown,
             of=sum(counts.values()),
+            name=what,
             title="variants",
             colour=palette(dark=dark).roles.get(entry.role, palette(dark=dark).after),
             dark=dark,

@@ -49,7 +49,7 @@ def _pace(run: Run, so_far: Spent) -> None:
     """Calls, tokens and cost so far; for a running run also calls per minute."""
     if not so_far.attempts:
         return
-    parts = [f"{counted(so_far.attempts, 'call')} made"]
+    parts = [f"{counted(so_far.attempts, 'request')} sent"]
     if run.state == RunState.RUNNING:
         parts.append(f"{so_far.per_minute:,} in the last minute")
     if so_far.prompt_tokens:

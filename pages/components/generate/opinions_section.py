@@ -102,7 +102,7 @@ def _done(run: Run) -> None:
             judged, again = f"{done:,} repeated answers", ""
         st.text(
             f"{judged}, {failed:,} calls failed.{again}\n"
-            f"{counted(calls, 'call')} made, {spent_by(result)}."
+            f"{counted(calls, 'request')} sent, {spent_by(result)}."
         )
         if calls > done:
             live_run.troubles(run)

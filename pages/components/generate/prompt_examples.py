@@ -49,7 +49,8 @@ def _line(example: Example) -> dict[str, object]:
 def _form(chosen: PromptVersion, role: Role) -> None:
     st.caption(
         "Chooses diverse variants that people have read and accepted, starting with edited ones. "
-        "All come from the training split. A prompt never includes an example with its own anchor."
+        "All come from the training split. The prompt for an anchor never includes its own "
+        "variants."
     )
     left, right = st.columns(2)
     number = left.number_input(

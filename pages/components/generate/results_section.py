@@ -172,6 +172,7 @@ def _acceptance(counts: CachedCounts) -> None:
         ],
         hide_index=True,
         key="generate-acceptance",
+        column_config={"Accepted": "Accepted as written"},
     )
     st.caption(
         "Includes all runs. Acceptance is the share of decided variants that were accepted as "

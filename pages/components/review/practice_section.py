@@ -65,8 +65,8 @@ def _desk(state: PracticeState) -> None:
     else:
         with st.container(border=True, key="empty"):
             st.write(
-                "There are no cards to practise on yet. Under Gold items, a lead can add "
-                "items for practice rounds."
+                "There are no cards for you to practise on. Under Gold items, a lead can add items "
+                "for practice rounds. Items that you added yourself are left out."
             )
             st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
     keys.listen(state)

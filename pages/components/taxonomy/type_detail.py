@@ -108,7 +108,7 @@ def _versions(entry: VariantType) -> None:
     versions = open_project.ask(type_versions, entry.id)
     if len(versions) < 2:
         return
-    with st.expander(f"Versions: {len(versions)}", icon=":material/history:"):
+    with st.expander(f"Versions in this project: {len(versions)}", icon=":material/history:"):
         for wording in versions:
             st.text(_wording(wording))
 

@@ -122,7 +122,7 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         key=form.of("words"),
         height=80,
         placeholder="One per line. If empty, "
-        + ("calls use the paper's cues" if with_cue else "any new word counts"),
+        + ("calls use the paper's cues" if with_cue else "no word is required"),
     )
     required = st.multiselect(
         "Must add",

@@ -49,7 +49,10 @@ class SemAntoNeg(Benchmark[Entry]):
 
     id = "semantoneg"
     title = "SemAntoNeg"
-    measures = "Is a sentence closer to its paraphrase than to its negation and its antonym?"
+    measures = (
+        "Is a sentence closer to its paraphrase than to its negation and to a version with an "
+        "antonym?"
+    )
     paper = "Vahtola et al., It Is Not Easy To Detect Paraphrases (BlackboxNLP 2022)"
     metric = "accuracy"
     chance = 100.0 / CANDIDATES

@@ -128,13 +128,20 @@ def _names(field: str, ink: str) -> alt.Y:
 
 
 def ranking(
-    counts: Sequence[tuple[str, int]], *, of: int, title: str, colour: str, dark: bool
+    counts: Sequence[tuple[str, int]],
+    *,
+    of: int,
+    name: str,
+    title: str,
+    colour: str,
+    dark: bool,
 ) -> alt.LayerChart:
     """Bars for the most frequent values, the longest first.
 
     Args:
         counts: value and number of variants, in this order.
         of: variants that the shares are taken of.
+        name: what the values are, in the singular.
         colour: of the bars.
     """
     ink = palette(dark=dark).ink
@@ -151,9 +158,9 @@ def ranking(
         ),
         y=_names("value", ink),
         tooltip=[
-            alt.Tooltip("value:N", title="Value"),
+            alt.Tooltip("value:N", title=name.capitalize()),
             alt.Tooltip("number:Q", title="Variants", format=","),
-            alt.Tooltip("share:Q", title="Share", format=".1%"),
+            alt.Tooltip("share:Q", title=f"Share of all {name}s", format=".1%"),
         ],
     )
     bars = base.mark_bar(color=colour, height=14)

@@ -97,7 +97,7 @@ def _bars(
         tooltip=[
             alt.Tooltip("first:N", title="First sentence"),
             alt.Tooltip("second:N", title="Second sentence"),
-            alt.Tooltip("series:N", title="Measured"),
+            alt.Tooltip("series:N", title="Model"),
             alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
         ],
     )

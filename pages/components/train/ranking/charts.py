@@ -14,7 +14,7 @@ from training.runs.curves import CurvePoint
 MOST = len(DASHES)
 """Maximum number of runs in a chart."""
 
-_BOX = {0: "lowest", 25: "lower", 50: "median", 75: "upper", 100: "highest"}
+_BOX = {0: "minimum", 25: "lower quartile", 50: "median", 75: "upper quartile", 100: "maximum"}
 
 
 def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool) -> alt.LayerChart:
@@ -42,6 +42,7 @@ def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool)
             axis=alt.Axis(format=".0%" if name == NEVIR else ".1f"),
         ),
         format_=".1%" if name == NEVIR else ".3f",
+        series="Run",
     )
     return drawn + _intervals(runs) if name == NEVIR else drawn
 

@@ -50,8 +50,8 @@ def choose() -> tuple[dict[str, Any], str]:
                 "Evaluated on",
                 [A_FIFTH, *others],
                 key=f"nevir-validation-{number}-{train}",
-                help=f"“{A_FIFTH.capitalize()}” is a fifth of the passages. No passage is used for "
-                "both training and evaluation.",
+                help=f"“{A_FIFTH.capitalize()}” is a fifth of the source passages. All pairs made "
+                "from a passage are used either for training or for evaluation.",
             )
         chosen = {"data": names[train].file, "data_name": names[train].name}
         if measured in names:

@@ -18,8 +18,8 @@ from training.ranking.request import list_finetunings, pair_counts, request_of
 _PROBLEM = "nevir_again_problem"
 
 _IDEA = (
-    "A NevIR pair has two passages that differ in a negation. Each comes with a query that "
-    "only that passage answers. Train a bi-encoder, a cross-encoder or a late-interaction "
+    "A NevIR pair has two documents that differ in a negation. Each comes with a query that "
+    "only that document answers. Train a bi-encoder, a cross-encoder or a late-interaction "
     "model on such pairs, as in section 6 of the paper. After each epoch, the charts show what "
     "the model gains on NevIR and what it loses in retrieval."
 )
@@ -122,7 +122,7 @@ def _facts(run: Run) -> dict[str, object]:
         "Training data": data["name"],
         "SHA-256": data["hash"],
         "Pairs": data["trained_on"],
-        "Passages": data["passages"],
+        "Source passages": data["passages"],
         "Evaluated on": validation.get("name") or "held-out pairs",
         "Held-out pairs": data["held_out"],
         "Loss": result["loss"],

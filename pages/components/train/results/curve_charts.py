@@ -83,14 +83,20 @@ def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.Layer
 
 
 def lines(
-    points: Sequence[CurvePoint], *, names: list[str], colours: list[str], y: alt.Y, format_: str
+    points: Sequence[CurvePoint],
+    *,
+    names: list[str],
+    colours: list[str],
+    y: alt.Y,
+    format_: str,
+    series: str = "Metric",
 ) -> alt.LayerChart:
-    """Lines by epoch, with a legend if they have names."""
+    """Lines by epoch, with a legend if they have names. ``series`` says what a line is."""
     base = alt.Chart(_data(points)).encode(
         x=_epochs(),
         y=y,
         tooltip=[
-            alt.Tooltip("series:N", title="Metric"),
+            alt.Tooltip("series:N", title=series),
             alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
             alt.Tooltip("step:Q", title="Step"),
             alt.Tooltip("value:Q", title="Value", format=format_),

@@ -65,6 +65,7 @@ def differences(
             **row._asdict(),
             "label": _label(row),
             "series": row.arm,
+            "metric": NAMES.get(row.figure, row.figure),
             "kind": "published" if row.published else "measured here",
             "hollow": row.published,
         }
@@ -80,7 +81,7 @@ def differences(
         ),
         tooltip=[
             alt.Tooltip("series:N", title="Run"),
-            alt.Tooltip("figure:N", title="Metric"),
+            alt.Tooltip("metric:N", title="Metric"),
             alt.Tooltip("kind:N", title="Source"),
             alt.Tooltip("reference:Q", title=against.capitalize(), format=".3f"),
             alt.Tooltip("value:Q", title="After training", format=".3f"),
