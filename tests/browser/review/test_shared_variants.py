@@ -52,5 +52,5 @@ def test_each_is_blind_until_both_have_decided_and_then_they_are_in_conflict(
     expect(card(page)).to_have_attribute("data-variant", uid)
     expect(page.get_by_text("Bert", exact=False).first).to_be_visible()
     visit(page, address, "/team?show=Assignment")
-    expect(page.get_by_text("1 finished", exact=False)).to_be_visible()
+    expect(page.get_by_text("1 is finished", exact=False)).to_be_visible()
     assert misfits(page) == []

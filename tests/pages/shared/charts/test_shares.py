@@ -138,7 +138,9 @@ def test_outcomes_add_up_to_a_whole_bar() -> None:
 def test_numbers_at_the_ends_of_bars_have_room_at_every_width() -> None:
     # Vega keeps room for what exceeds the axis by a fixed width, not for what a narrower page moves
     # beyond it: bars that fill the axis have their numbers in the margin.
-    longest = shares.ranking([("may", 7), ("seem", 3)], of=10, title="n", colour="#000", dark=False)
+    longest = shares.ranking(
+        [("may", 7), ("seem", 3)], of=10, name="cue", title="n", colour="#000", dark=False
+    )
     whole = shares.acceptance({"a": Outcomes(accepted=6)}, dark=False)
     for chart, end in ((longest, 7), (whole, 1)):
         assert chart.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, end]
@@ -149,7 +151,7 @@ def test_hostile_texts_are_data_and_nothing_else(dark: bool) -> None:
     counts = [(text, number) for number, text in enumerate(HOSTILE, start=1)]
     labels = dict(zip(LABELS, HOSTILE, strict=False))
     charts: list[alt.Chart | alt.LayerChart] = [
-        shares.ranking(counts, of=9, title="variants", colour="#000", dark=dark),
+        shares.ranking(counts, of=9, name="cue", title="variants", colour="#000", dark=dark),
         shares.acceptance({text: Outcomes(accepted=1) for text in HOSTILE}, dark=dark),
         histogram_charts.cosine({"verbal": {3: 1}}, labels=labels, dark=dark),
     ]
