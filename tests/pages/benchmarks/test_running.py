@@ -55,10 +55,10 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     test.pills("bench-baselines").set_value(["tf-idf"]).run()
     test.multiselect("bench-suites").set_value(["quick"]).run()
     assert (
-        f"3 models on 1 benchmark (6 items, 6 questions, 12 texts) and {len(QUICK)} tasks of "
+        f"3 models on 1 benchmark (6 items, 6 queries, 12 texts) and {len(QUICK)} tasks of "
         "mteb (minutes with a small encoder on two CPU cores)." in page_text(test)
     )
-    assert "This takes less than a minute in total." in page_text(test)
+    assert "The benchmarks take less than a minute in total." in page_text(test)
     test.button("bench-start").click().run()
     assert not test.exception
     with reading(app_engine) as session:
