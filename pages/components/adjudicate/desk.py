@@ -171,7 +171,7 @@ def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard, *, has_edi
             state.keyboard.bind("e", state.choose_wording, shown, of_card=True)  # it says why not
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
-        button("Discuss", "d", state.discuss, shown)
+        button(review_desk.discuss_label(shown), "d", state.discuss, shown)
         button("Decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
         button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
     if not typing and state.panel is not Panel.WORDING:

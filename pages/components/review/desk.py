@@ -13,7 +13,7 @@ from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card
-from curation.review.discussing import open_marks
+from curation.review.discussing import is_marked, open_marks
 from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
@@ -207,6 +207,11 @@ def label_of(verdict: str, shown: ShownCard) -> str:
     return _SETTLING[verdict] if shown.settles else verdict
 
 
+def discuss_label(shown: ShownCard) -> str:
+    """The label of the button that marks a card for discussion or removes the mark."""
+    return "Remove mark" if open_project.ask(is_marked, shown.variant_id) else "Discuss"
+
+
 def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
     """Draw a button for each key.
 
@@ -247,7 +252,7 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
-        button("Discuss", "d", state.discuss, shown)
+        button(discuss_label(shown), "d", state.discuss, shown)
         if state.has_opinions:
             button("Second opinion", "j", second_opinion.ask, state, shown)
         if state.by_family:

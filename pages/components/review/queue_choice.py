@@ -202,7 +202,9 @@ def selection_left(state: ReviewState) -> None:
         return
     left = len(selection.open or ())
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
-        st.text(f"{left:,} of {len(selection.ids):,} left. Selection: {selection.description}")
+        st.text(
+            f"{left:,} of {len(selection.ids):,} left in this selection. {selection.description}"
+        )
         if st.button("Leave the selection", width="content"):
             st.query_params.pop(SELECTION, None)
             state.take(None)

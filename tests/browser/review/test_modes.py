@@ -195,7 +195,7 @@ def test_the_slash_searches_and_no_letter_typed_then_decides(desk: Page, home: P
     desk.keyboard.press("/")
     expect(box).to_have_value("IS UNSAFE")  # what was searched for last
     desk.get_by_role("button", name="Review these 40").click()
-    expect(desk.get_by_text("40 of 40 left. Selection: Search: IS UNSAFE")).to_be_visible()
+    expect(desk.get_by_text("40 of 40 left in this selection. Search: IS UNSAFE")).to_be_visible()
     assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
 
 

@@ -72,8 +72,8 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
     name = "picked"
     picked_variants._kept()[name] = VariantSelection((ids[2], ids[0]), HOSTILE)
     app = opened(selection=name)
-    captions = [text.value for text in app.text if "left. Selection" in text.value]
-    assert captions == [f"2 of 2 left. Selection: {HOSTILE}"]
+    captions = [text.value for text in app.text if "left in this selection" in text.value]
+    assert captions == [f"2 of 2 left in this selection. {HOSTILE}"]
     assert "The bridge number 2 is safe" in html(app).replace("<del>", "").replace("</del>", "")
     assert HOSTILE not in unsafe_texts(app)
     next(button for button in app.button if button.label == "Leave the selection").click().run()

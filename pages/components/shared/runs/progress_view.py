@@ -110,10 +110,7 @@ def _doing(run: Run) -> str:
     if run.state == RunState.RUNNING:
         return run.message.rstrip(".")
     if now() - run.created_at > UNCLAIMED and run.attempt == 0:
-        return (
-            "The run has not started. The log below may show why. Cancel the run, or run "
-            f"'hedgerow run {run.id}' in a terminal."
-        )
+        return f"The run has not started. Cancel it, or run 'hedgerow run {run.id}' in a terminal."
     return "Waiting for the run to start"
 
 
