@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from db.models import Run
-from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, QUANTILES, quantile
+from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, quantile
 from training.ranking.reranking import RERANKING
 from training.runs.curves import read_evaluations
 
@@ -17,13 +17,15 @@ SPREAD = f"{DOCUMENTS}:sd"
 SHARES = (NEVIR, LOW, HIGH)
 """The metrics that are shown as percentages."""
 
-_QUARTILES = {
+QUANTILE_NAMES: Mapping[int, str] = {
     0: "minimum",
     25: "lower quartile",
     50: "median",
     75: "upper quartile",
     100: "maximum",
 }
+"""A name for each percentage in `QUANTILES`."""
+
 NAMES: Mapping[str, str] = {
     NEVIR: "NevIR pairwise accuracy",
     LOW: "lower end of its 95% interval",
@@ -31,7 +33,7 @@ NAMES: Mapping[str, str] = {
     RERANKING: "retrieval (MRR)",
     DOCUMENTS: "mean cosine of the two documents",
     SPREAD: "standard deviation of the cosine",
-    **{quantile(percent): f"{_QUARTILES[percent]} of the cosine" for percent in QUANTILES},
+    **{quantile(percent): f"{name} of the cosine" for percent, name in QUANTILE_NAMES.items()},
 }
 """The labels of the metrics, in the order of tables."""
 

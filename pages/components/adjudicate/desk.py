@@ -1,6 +1,6 @@
 """The desk: the card in conflict, each person's verdict, and a button for each key."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -11,6 +11,7 @@ from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
+from curation.review.discussing import OpenMark, open_marks
 from curation.review.history import history
 from curation.review.queue import Queue
 from db.models import Status
@@ -94,10 +95,11 @@ def desk(state: AdjudicationState) -> None:
     hidden = focus.variant.id in view.hidden
     given = [] if hidden else state.verdicts(focus.variant.id)
     with st.container(key="desk-card"):
-        _card(state, focus, given, hidden=hidden)
+        marks = open_project.ask(open_marks, focus.variant.id)
+        _card(state, focus, given, marks, hidden=hidden)
         with st.container(key="keys"):
             review_desk.message(state)
-            _buttons(state, focus, shown, has_edit=bool(wordings(given)))
+            _buttons(state, focus, shown, has_edit=bool(wordings(given)), is_marked=bool(marks))
         if state.panel is Panel.WORDING:
             _wordings(state, shown, given)
         elif state.panel is Panel.KEYS:
@@ -111,10 +113,15 @@ def desk(state: AdjudicationState) -> None:
 
 
 def _card(
-    state: AdjudicationState, focus: Card, given: list[GivenVerdict], *, hidden: bool
+    state: AdjudicationState,
+    focus: Card,
+    given: list[GivenVerdict],
+    marks: Sequence[OpenMark],
+    *,
+    hidden: bool,
 ) -> None:
     entry = open_project.every_type()[focus.variant.type_id]
-    notice = review_desk.marked(focus, hidden=hidden)
+    notice = review_desk.marked(marks, hidden=hidden)
     if not given or focus.variant.status != Status.CONFLICT:
         past = open_project.ask(history, focus.variant.id)
         disagreement = messages.disagreement(past, focus.variant.status)
@@ -130,12 +137,15 @@ def _reason_shown(state: AdjudicationState, focus: Card, disagreement: str) -> s
     return "This variant is not in conflict, so your decision counts as an ordinary verdict."
 
 
-def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard, *, has_edit: bool) -> None:
+def _buttons(
+    state: AdjudicationState, focus: Card, shown: ShownCard, *, has_edit: bool, is_marked: bool
+) -> None:
     """Draw a button for each key. While the reviewer types, letters are text and all buttons are
     disabled.
 
     Args:
         has_edit: somebody has edited the variant, so there is an edit to accept.
+        is_marked: the variant is marked for discussion.
     """
     typing = state.typing
     opener = {Panel.REASON: "x", Panel.WORDING: "e"}.get(state.panel)
@@ -171,7 +181,7 @@ def _buttons(state: AdjudicationState, focus: Card, shown: ShownCard, *, has_edi
             state.keyboard.bind("e", state.choose_wording, shown, of_card=True)  # it says why not
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
-        button(review_desk.discuss_label(shown), "d", state.discuss, shown)
+        button(review_desk.discuss_label(is_marked), "d", state.discuss, shown)
         button("Decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
         button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
     if not typing and state.panel is not Panel.WORDING:

@@ -10,6 +10,8 @@ from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts import plot, save
 
 COSINE = "%.3f"
+DIFFERENCE = "B − A"
+"""The column with the difference between two models."""
 
 Draw = Callable[[bool], alt.Chart | alt.LayerChart]
 """Draws a chart in the colours of the dark or the light theme."""
@@ -37,13 +39,13 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
     table = [
         {"First": row[0], "Second": row[1]}
         | {side.letter: float(value) for side, value in zip(sides, row[2:], strict=True)}
-        | ({"Change": float(row[3] - row[2])} if len(sides) > 1 else {})
+        | ({DIFFERENCE: float(row[3] - row[2])} if len(sides) > 1 else {})
         for row in rows
     ]
     numbers = {
         column: st.column_config.NumberColumn(format=COSINE, width="small")
-        for column in (side.letter for side in sides)
-    } | {"Change": st.column_config.NumberColumn("B − A", format=COSINE, width="small")}
+        for column in (*(side.letter for side in sides), DIFFERENCE)
+    }
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(table, hide_index=True, column_config=numbers, height=360)
 

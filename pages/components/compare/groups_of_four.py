@@ -7,7 +7,7 @@ import streamlit as st
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import group_charts
-from pages.components.compare.common import COSINE, ComparedModel, drawn
+from pages.components.compare.common import COSINE, DIFFERENCE, ComparedModel, drawn
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.shell import error_messages
 from training.evaluation.probe_groups import BundledGroup, ProbeGroup, bundled_groups, score
@@ -90,7 +90,7 @@ def _row(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str
     row = dict(zip(letters, cells, strict=True))
     if len(values) > 1:
         change = values[1] - values[0]
-        row["Change"] = f"{change * 100:+.0f} points" if share else f"{change:+.3f}"
+        row[DIFFERENCE] = f"{change * 100:+.0f} points" if share else f"{change:+.3f}"
     return row
 
 
@@ -143,7 +143,7 @@ def _one_group(
         ({"Topic": topics.get(groups[at].anchor, "")} if name == GROUPS_SET else {})
         | {"Anchor": groups[at].anchor}
         | {f"Margin {letter}": values[at] for letter, values in margins.items()}
-        | ({"Change": change[at]} if len(sides) > 1 else {})
+        | ({DIFFERENCE: change[at]} if len(sides) > 1 else {})
         | {f"Correct {letter}": values[at] > 0 for letter, values in margins.items()}
         for at in order
     ]
@@ -156,7 +156,7 @@ def _one_group(
         hide_index=True,
         height=320,
         key=f"compare-groups-{hash((name, *order))}",
-        column_config=numbers | {"Change": st.column_config.NumberColumn("B − A", format="%+.3f")},
+        column_config=numbers | {DIFFERENCE: st.column_config.NumberColumn(format="%+.3f")},
         on_select="rerun",
         selection_mode="single-row",
     )

@@ -13,7 +13,7 @@ from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card
-from curation.review.discussing import is_marked, open_marks
+from curation.review.discussing import OpenMark, open_marks
 from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
@@ -57,10 +57,11 @@ def desk(state: ReviewState) -> None:
     shown = state.showings[focus.variant.id]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
-            focus_card(state, view, entries)
+            marks = open_project.ask(open_marks, focus.variant.id)
+            focus_card(state, view, entries, marks)
             with st.container(key="keys"):
                 message(state)
-                _buttons(state, shown, entries[focus.variant.type_id])
+                _buttons(state, shown, entries[focus.variant.type_id], is_marked=bool(marks))
             below_card.draw(state, focus, shown)
             if state.panel is Panel.OPINION:
                 second_opinion.draw(state, focus, shown)
@@ -79,8 +80,13 @@ def desk(state: ReviewState) -> None:
     background.measure_edits(state.edited)
 
 
-def focus_card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
-    """Draw the card that the keys act on."""
+def focus_card(
+    state: ReviewState,
+    view: CardView,
+    entries: dict[str, VariantType],
+    marks: Sequence[OpenMark],
+) -> None:
+    """Draw the card that the keys act on, with its marks for discussion."""
     focus = view.focus
     assert focus is not None
     hidden = focus.variant.id in view.hidden
@@ -92,7 +98,7 @@ def focus_card(state: ReviewState, view: CardView, entries: dict[str, VariantTyp
             hidden=hidden,
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
             notice=_notice(state, focus, hidden=hidden)
-            + marked(focus, hidden=hidden or focus.variant.id in state.gold),
+            + marked(marks, hidden=hidden or focus.variant.id in state.gold),
             sibling=_sibling(state, focus, entries, view.cards if state.by_family else None),
         )
     )
@@ -142,10 +148,10 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
     return Markup("")
 
 
-def marked(focus: Card, *, hidden: bool = False) -> Markup:
+def marked(marks: Sequence[OpenMark], *, hidden: bool = False) -> Markup:
     """Marks for discussion as notices: who made them, and their remarks unless ``hidden``."""
     notices = []
-    for mark in open_project.ask(open_marks, focus.variant.id):
+    for mark in marks:
         remark = f": {mark.remark}" if mark.remark else ""
         text = "To discuss." if hidden else f"{mark.reviewer} wants to discuss this{remark}"
         notices.append(card.notice(text if hidden or remark else f"{text}."))
@@ -207,12 +213,12 @@ def label_of(verdict: str, shown: ShownCard) -> str:
     return _SETTLING[verdict] if shown.settles else verdict
 
 
-def discuss_label(shown: ShownCard) -> str:
+def discuss_label(is_marked: bool) -> str:
     """The label of the button that marks a card for discussion or removes the mark."""
-    return "Remove mark" if open_project.ask(is_marked, shown.variant_id) else "Discuss"
+    return "Remove mark" if is_marked else "Discuss"
 
 
-def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
+def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType, *, is_marked: bool) -> None:
     """Draw a button for each key.
 
     The widget keys of buttons that decide contain the id of the showing, so that a late click is
@@ -252,7 +258,7 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
-        button(discuss_label(shown), "d", state.discuss, shown)
+        button(discuss_label(is_marked), "d", state.discuss, shown)
         if state.has_opinions:
             button("Second opinion", "j", second_opinion.ask, state, shown)
         if state.by_family:

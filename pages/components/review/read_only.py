@@ -4,6 +4,7 @@ import streamlit as st
 
 from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.shown_now import CardView
+from curation.review.discussing import open_marks
 from curation.taxonomy.built_in import VariantType
 from pages.components.review import desk as review_desk
 from pages.components.review import empty_queue, keys, queue_choice
@@ -42,7 +43,9 @@ def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) 
     entry = entries[focus.variant.type_id]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
-            review_desk.focus_card(state, view, entries)
+            review_desk.focus_card(
+                state, view, entries, open_project.ask(open_marks, focus.variant.id)
+            )
             markup.show(card.message(state.message, warn=state.warn))
             _buttons(state)
             if state.by_family:

@@ -176,7 +176,7 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     ]
     groups = app.dataframe[2].value
     assert len(groups) == 60
-    assert groups["Change"].round(3).unique().tolist() == [0.5]
+    assert groups["B − A"].round(3).unique().tolist() == [0.5]
     assert "Anchor: The tortoise in the cardboard box is awake." in page_text(app)
 
 
@@ -229,7 +229,7 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
     assert any("Ignored 1 repeated sentence" in caption.value for caption in compare.caption)
     assert charts(compare) == 3
     assert "B puts them further apart, by 0.600." in page_text(compare)
-    assert compare.dataframe[0].value["Change"].round(3).tolist() == [-0.6] * 3
+    assert compare.dataframe[0].value["B − A"].round(3).tolist() == [-0.6] * 3
     assert "onerror" not in unsafe_texts(compare)
     compare.text_input("compare-save-name").set_value("*Rain*")
     compare.button("compare-save-make").click().run()

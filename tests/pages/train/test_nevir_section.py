@@ -10,13 +10,15 @@ from db.engine import reading, writing
 from db.models import RunMetric, RunState
 from db.runs import list_runs
 from db.settings import load_settings
+from pages.components.train.ranking.charts import documents
 from pages.components.train.section_choice import NEVIR
 from tests.pages.conftest import unsafe_texts
 from tests.pages.train.support.states import HOSTILE, page, page_text
 from tests.training.ranking.support.finetunings import ENTRIES, lines
 from training.benchmarks.data.sources import keep_data
 from training.models.rankers import KIND
-from training.ranking.figures import QUANTILES, quantile
+from training.ranking.epochs import SPREAD, EpochFigures
+from training.ranking.figures import DOCUMENTS, QUANTILES, quantile
 from training.ranking.pairs import keep_pairs
 from training.ranking.request import RankingRequest, request_finetuning
 
@@ -164,3 +166,17 @@ def test_a_stopped_run_can_be_started_again(
     test = page(NEVIR)
     test.button(f"again-{run_id}").click().run()
     assert started == [run_id] and not test.exception
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_box_chart_draws_only_values_that_its_rows_have(dark: bool) -> None:
+    figures = {DOCUMENTS: 0.5, SPREAD: 0.1} | {quantile(p): p / 100 for p in QUANTILES}
+    chart = documents([EpochFigures(1, 2, figures)], dark=dark).to_dict()
+    (row,) = chart["data"]["values"]
+    fields = {
+        channel["field"]
+        for layer in chart["layer"]
+        for channels in layer["encoding"].values()
+        for channel in (channels if isinstance(channels, list) else [channels])
+    }
+    assert fields == row.keys()

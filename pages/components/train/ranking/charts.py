@@ -7,14 +7,12 @@ import altair as alt
 
 from pages.components.shared.charts.palette import palette
 from pages.components.train.results.curve_charts import DASHES, HEIGHT, lines
-from training.ranking.epochs import SPREAD, EpochFigures
+from training.ranking.epochs import QUANTILE_NAMES, SPREAD, EpochFigures
 from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, quantile
 from training.runs.curves import CurvePoint
 
 MOST = len(DASHES)
 """Maximum number of runs in a chart."""
-
-_BOX = {0: "minimum", 25: "lower quartile", 50: "median", 75: "upper quartile", 100: "maximum"}
 
 
 def curves(runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool) -> alt.LayerChart:
@@ -82,7 +80,7 @@ def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
     colours = palette(dark=dark)
     rows = [
         {"epoch": epoch.epoch, "mean": epoch.figures[DOCUMENTS], "sd": epoch.figures[SPREAD]}
-        | {title: epoch.figures[quantile(percent)] for percent, title in _BOX.items()}
+        | {title: epoch.figures[quantile(percent)] for percent, title in QUANTILE_NAMES.items()}
         for epoch in epochs
         if DOCUMENTS in epoch.figures
     ]
@@ -94,17 +92,17 @@ def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("sd:Q", title="Standard deviation", format=".3f"),
             *(
                 alt.Tooltip(f"{title}:Q", title=title.capitalize(), format=".3f")
-                for title in _BOX.values()
+                for title in QUANTILE_NAMES.values()
             ),
         ],
     )
     scale = alt.Scale(zero=False)
     chart: Any = alt.layer(
         base.mark_rule(color=colours.quiet).encode(
-            y=alt.Y("lowest:Q", title=None, scale=scale), y2="highest:Q"
+            y=alt.Y("minimum:Q", title=None, scale=scale), y2="maximum:Q"
         ),
         base.mark_bar(color=colours.sequential[4], width={"band": 0.6}).encode(
-            y=alt.Y("lower:Q"), y2="upper:Q"
+            y=alt.Y("lower quartile:Q"), y2="upper quartile:Q"
         ),
         base.mark_tick(color=colours.ink, thickness=2, width={"band": 0.6}).encode(
             y=alt.Y("median:Q")
