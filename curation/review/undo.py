@@ -12,6 +12,7 @@ from sqlmodel import col
 
 from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
 from curation.review.discussing import OwnMark, latest_mark, undo_mark
+from curation.review.drafts import DraftKind, keep_draft
 from curation.review.history import not_retracted
 from curation.review.notes import OwnNote, latest_note, retract_note
 from curation.review.people.reviewers import is_by
@@ -79,7 +80,9 @@ class Undone(NamedTuple):
         if self.done is Done.LIFT:
             return f"“{text}” is marked for discussion again."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
-        return f"Undone: {_NOUNS.get(self.done, self.done)}{more}."
+        draft = " Press E on the Review page to get back what you entered."
+        kept = draft if self.done in (Done.EDIT, Done.CUE) else ""
+        return f"Undone: {_NOUNS.get(self.done, self.done)}{more}.{kept}"
 
 
 def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:
@@ -138,7 +141,7 @@ def _remove(session: Session, note: OwnNote) -> Undone:
 
 
 def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Undone:
-    """Retract all decisions of one action.
+    """Retract all decisions of one action. The text of an edit becomes a draft in the editor.
 
     Raises:
         HedgerowError: this reviewer has no such action, or it has been undone already.
@@ -159,6 +162,8 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     versions = _versions(session, [variant_id for _, variant_id, _ in decisions])
     first = session.get_one(Decision, decisions[0][0])
     done = _done(session, first)
+    if done is Done.CUE or (first.verdict == Verdict.EDIT and done is not Done.RETYPE):
+        _keep_edit(session, first, reviewer_id=reviewer_id)
     action, moment = str(uuid.uuid4()), now()
     rows = [
         {
@@ -178,6 +183,15 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
     text = session.get_one(Variant, first.variant_id).text
     return Undone(first.variant_id, text, done, len(rows), variants, tuple(changes), action_id)
+
+
+def _keep_edit(session: Session, first: Decision, *, reviewer_id: int) -> None:
+    """Store what an edit had entered as a draft, so that undoing it loses no text."""
+    edited = session.get_one(Variant, first.child_id or first.variant_id)
+    fields = {"text": edited.text, "type": edited.type_id, "note": first.note}
+    if edited.cue is not None:
+        fields["cue"] = edited.cue
+    keep_draft(session, first.variant_id, DraftKind.EDIT, fields, reviewer_id=reviewer_id)
 
 
 def _done(session: Session, first: Decision) -> Done:

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import Undone
-from curation.review.browser_window.queue_position import Panel, QueuePosition
+from curation.review.browser_window.drafting import Drafting
+from curation.review.browser_window.queue_position import Panel
 from db.engine import writing
 from db.errors import HedgerowError
 
@@ -24,7 +25,7 @@ class SkippedCard(NamedTuple):
 
 
 @dataclass
-class Undoing(QueuePosition):
+class Undoing(Drafting):
     """A reviewer's position, and the action of Z there.
 
     Attributes:
@@ -81,6 +82,7 @@ class Undoing(QueuePosition):
             return False
         if undone is None:
             return False
+        self.drafted.add(undone.variant_id)  # an undone edit is a draft again
         self.pace.undid(undone.action_id)
         self._count(undone.changes)
         self.pin(undone.variant_id)

@@ -119,10 +119,10 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     assert done[0].startswith("Undone: rejection and ")
     assert done[1:] == [
         "Undone: acceptance of your own variant.",
-        "Undone: cue correction.",
+        "Undone: cue correction. Press E on the Review page to get back what you entered.",
         "Undone: retyping.",
         "Note on “The bridge is unsafe.” removed.",
-        "Undone: edit.",
+        "Undone: edit. Press E on the Review page to get back what you entered.",
         "Note on “No part of the bridge is safe.” removed.",
         "Undone: acceptance.",
     ]

@@ -7,6 +7,7 @@ from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.messages import TOO_EARLY
 from curation.review.browser_window.queue_position import Panel
+from curation.review.drafts import drafted_variants
 from curation.review.history import history
 from curation.review.notes import notes
 from db.engine import reading
@@ -84,6 +85,32 @@ def test_undo_shows_the_card_again(state: ReviewState) -> None:
     assert state.message == "Undone: acceptance."
     state.undo()
     assert state.message == "There is nothing left to undo."
+
+
+def test_the_editor_offers_the_wording_of_an_undone_edit(state: ReviewState) -> None:
+    first = draw(state)
+    state.edit(first, text="The bridge isn't safe.", note="Clearer.")
+    draw(state)
+    state.undo()
+    assert "Press E" in state.message
+    again = draw(state)
+    state.toggle(Panel.EDIT)
+    draft = state.draft(again.variant_id, state.draft_kind)
+    assert (draft["text"], draft["note"]) == ("The bridge isn't safe.", "Clearer.")
+    state.toggle(Panel.EDIT)
+    state.accept(again)  # which decides against the edit
+    with reading(state.engine) as session:
+        assert not drafted_variants(session, reviewer_id=state.reviewer_id)
+
+
+def test_undoing_another_type_leaves_no_draft(state: ReviewState) -> None:
+    first = draw(state)
+    state.edit(first, type_id="absolute")
+    draw(state)
+    state.undo()
+    assert state.message == "Undone: retyping."
+    state.toggle(Panel.EDIT)
+    assert not state.draft(first.variant_id, state.draft_kind)
 
 
 def test_skipping_leaves_it_pending_and_out_of_the_queue(state: ReviewState) -> None:
