@@ -23,6 +23,9 @@ from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant,
 MAX_NOTE = 2000
 """Longest note, in characters."""
 
+MAX_QUOTED = 80
+"""Longest text quoted in a message, in characters."""
+
 
 class ShownCard(NamedTuple):
     """A card that was shown to a reviewer.
@@ -76,6 +79,11 @@ def shown(
 ) -> ShownCard:
     """A new showing of this variant as it is now."""
     return ShownCard(variant.id, variant.version, str(uuid.uuid4()), at, blind, settles, gold)
+
+
+def quoted(text: str) -> str:
+    """The text of a variant in quotation marks, shortened for a message."""
+    return f"“{text}”" if len(text) <= MAX_QUOTED else f"“{text[: MAX_QUOTED - 1]}…”"
 
 
 def find_variant(session: Session, uid: str) -> Variant:

@@ -16,15 +16,13 @@ from curation.review.drafts import DraftKind, keep_draft
 from curation.review.history import not_retracted
 from curation.review.notes import OwnNote, latest_note, retract_note
 from curation.review.people.reviewers import is_by
+from curation.review.shown_card import quoted
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from curation.variants.cue_corrections import restore_cues
 from curation.variants.writers import PERSON
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import CueCorrection, Decision, MarkKind, Variant, Verdict
-
-_LONGEST = 80
-"""Maximum characters of a text quoted in a sentence."""
 
 
 class Done(StrEnum):
@@ -72,13 +70,13 @@ class Undone(NamedTuple):
 
     def __str__(self) -> str:
         """One sentence about it."""
-        text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
+        text = quoted(self.text)
         if self.done is Done.NOTE:
-            return f"Note on “{text}” removed."
+            return f"Note on {text} removed."
         if self.done is Done.MARK:
-            return f"“{text}” is no longer marked for discussion."
+            return f"{text} is no longer marked for discussion."
         if self.done is Done.LIFT:
-            return f"“{text}” is marked for discussion again."
+            return f"{text} is marked for discussion again."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
         draft = " Press E on the Review page to get back what you entered."
         kept = draft if self.done in (Done.EDIT, Done.CUE) else ""

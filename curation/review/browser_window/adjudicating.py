@@ -117,4 +117,4 @@ class AdjudicationState(ReviewState):
                 cue=wording.cue,
             )
 
-        self._act(shown, "Settled: the edited wording is accepted.", do)
+        self._act(shown, "Settled with the edited wording", do)

@@ -74,14 +74,19 @@ class ReviewState(Undoing, Resuming, Viewer):
         if self.showings and messages.TOO_EARLY not in self.message:
             self.say(f"{self.message} {messages.TOO_EARLY}".strip(), warn=self.warn)
 
-    def _act(self, shown: ShownCard, message: str, do: Callable[[Session], ActionOutcome]) -> bool:
-        """Run an action, unless the key was too early or too late. Return whether it was stored."""
+    def _act(self, shown: ShownCard, what: str, do: Callable[[Session], ActionOutcome]) -> bool:
+        """Run an action, unless the key was too early or too late. Return whether it was stored.
+
+        Args:
+            what: the action, for the message.
+        """
         if not self._is_on_screen(shown):
             self.ignore_key()
             return False
         try:
             with writing(self.engine) as session:
                 outcome = do(session)
+                message = messages.done(what, session.get_one(Variant, shown.variant_id).text)
                 following = None
                 if outcome.recorded:
                     self._decided(session, shown.variant_id)
@@ -133,7 +138,7 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         self._act(
             shown,
-            "Settled: accepted." if shown.settles else "Accepted.",
+            "Settled as accepted" if shown.settles else "Accepted",
             lambda session: actions.accept(session, shown, reviewer_id=self.reviewer_id),
         )
 
@@ -158,7 +163,7 @@ class ReviewState(Undoing, Resuming, Viewer):
         why = reject_reason(reason).label.lower()
         self._act(
             shown,
-            f"Settled: rejected ({why})." if shown.settles else f"Rejected: {why}.",
+            f"Settled as rejected ({why})" if shown.settles else f"Rejected ({why})",
             lambda session: actions.reject(
                 session, shown, reviewer_id=self.reviewer_id, reason=reason, note=note
             ),
@@ -170,7 +175,7 @@ class ReviewState(Undoing, Resuming, Viewer):
             return
         self._act(
             shown,
-            "Rejected the whole family: anchor unsuitable.",
+            "Rejected with the whole family (anchor unsuitable)",
             lambda session: actions.reject_family(session, shown, reviewer_id=self.reviewer_id),
         )
 
@@ -198,7 +203,7 @@ class ReviewState(Undoing, Resuming, Viewer):
                 note=note,
             )
 
-        if self._act(shown, "Retyped." if text is None else "Edited.", do):
+        if self._act(shown, "Retyped" if text is None else "Edited", do):
             self.edited += 1
 
     def retype(self, shown: ShownCard, type_id: str) -> None:

@@ -10,6 +10,7 @@ from curation.review.adjudication import GivenVerdict
 from curation.review.history import PastDecision, latest_of_each
 from curation.review.late_decisions import LateDecision
 from curation.review.leases import Holder
+from curation.review.shown_card import quoted
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant, Verdict
 
@@ -68,10 +69,9 @@ def before(past: Iterable[PastDecision]) -> str:
 
 def late(decision: LateDecision, *, me: int) -> str:
     """The message that somebody decided on a card just after the current reviewer."""
-    text = decision.text if len(decision.text) <= 80 else decision.text[:79] + "…"
     now = " It is now in conflict." if decision.status is Status.CONFLICT else ""
     who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
-    return f"{who} also had “{text}” on screen and {did(decision)} after you.{now}"
+    return f"{who} also had {quoted(decision.text)} on screen and {did(decision)} after you.{now}"
 
 
 def meanwhile(past: Iterable[PastDecision], seen: ShownCard, *, me: int, hidden: bool) -> str:
@@ -116,7 +116,16 @@ def _sentence(decision: PastDecision) -> str:
     text = f"{decision.reviewer} {did(decision)}"
     if decision.note:
         text += f": “{decision.note}”"
-    return text if text.endswith((".”", "?”", "!”")) else f"{text}."
+    return _ended(text)
+
+
+def done(what: str, text: str) -> str:
+    """What a key press did, with the text of the variant: 'Accepted: “The nurse checks.”'."""
+    return _ended(f"{what}: {quoted(text)}")
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".”", "?”", "!”", "…”")) else f"{text}."
 
 
 def flags_of(session: Session, variant_id: int) -> str:

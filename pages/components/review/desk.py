@@ -46,9 +46,8 @@ def desk(state: ReviewState) -> None:
     view = current_view(state)
     queue_choice.selection_left(state)
     focus = view.focus
+    message(state)
     if focus is None:
-        if state.message:
-            markup.show(card.message(state.message, warn=state.warn))
         empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
         keys.listen(state)
@@ -60,7 +59,7 @@ def desk(state: ReviewState) -> None:
             marks = open_project.ask(open_marks, focus.variant.id)
             focus_card(state, view, entries, marks)
             with st.container(key="keys"):
-                message(state)
+                editor_message(state)
                 _buttons(state, shown, entries[focus.variant.type_id], is_marked=bool(marks))
             below_card.draw(state, focus, shown)
             if state.panel is Panel.OPINION:
@@ -120,10 +119,16 @@ def _sibling(
 
 
 def message(state: ReviewState) -> None:
-    """Draw the message about the last key press, and the pace."""
-    early = "" if messages.TOO_EARLY in state.message else messages.TOO_EARLY
-    pace = state.pace.summary()
-    markup.show(card.message(state.message, warn=state.warn, pace=pace, early=early))
+    """Draw the message about the last key press above the card, and the pace."""
+    text = "" if state.typing else state.message
+    early = "" if messages.TOO_EARLY in text else messages.TOO_EARLY
+    markup.show(card.message(text, warn=state.warn, pace=state.pace.summary(), early=early))
+
+
+def editor_message(state: ReviewState) -> None:
+    """Draw the message below the card while an editor is open there."""
+    if state.typing and state.message:
+        markup.show(card.message(state.message, warn=state.warn))
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:

@@ -101,7 +101,7 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     desk.keyboard.press("5")
     cue = desk.get_by_label("Hedge cue")
     expect(cue).to_be_focused()
-    expect(desk.locator(".hg-message")).to_contain_text("The text has no known cue")
+    expect(desk.locator(".st-key-keys .hg-message")).to_contain_text("The text has no known cue")
     settle(desk)
     assert rows(home, COUNT) == [(0,)]
     cue.fill("safe")

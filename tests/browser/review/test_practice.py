@@ -63,7 +63,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
         expect(card(page)).not_to_contain_text("status:")
         page.keyboard.press("a")
         eventually(page, lambda number=number: rows(home, DECISIONS) == [(number,)])
-        expect(page.get_by_text("Accepted. Press Z to undo.")).to_be_visible()
+        expect(page.locator(".hg-message").get_by_text("Accepted")).to_be_visible()
         expect(card(page)).not_to_have_attribute("data-variant", seen[-1])
     assert gold in seen
     assert rows(home, "SELECT status FROM variant WHERE uid = ?", gold) == [("rejected",)]

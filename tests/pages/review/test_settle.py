@@ -43,7 +43,7 @@ def test_accepting_a_card_in_conflict_settles_it_and_undo_brings_it_back(
     assert (card.variant_id, card.settles) == (conflict, True)
     state.accept(card)
     assert status(state, conflict) == Status.ACCEPTED
-    assert state.message == "Settled: accepted. Press Z to undo."
+    assert state.message == "Settled as accepted: “The bridge is not safe.” Press Z to undo."
     assert state.left_in(Queue.CONFLICT) == 0
     assert state.view().focus is None
     state.undo()
@@ -56,7 +56,7 @@ def test_a_reason_settles_it_as_rejected_and_a_pending_card_is_only_decided(
     state: ReviewState, conflict: int
 ) -> None:
     state.reject(draw(state), "wrong_scope")
-    assert state.message.startswith("Settled: rejected (wrong scope).")
+    assert state.message.startswith("Settled as rejected (wrong scope): “The bridge is not safe.”")
     assert status(state, conflict) == Status.REJECTED
     state.go_to(queue=Queue.PENDING, type_id="verbal", order=Order.OLDEST, family=False)
     card = draw(state)

@@ -254,7 +254,7 @@ def test_nothing_on_the_review_page_tells_a_gold_item_from_a_pending_card(
     assert "No decisions yet." in shown and "No notes yet." in shown
     assert "Make it a gold item" in links(app)  # as on any card, for a lead
     press(app, "a")
-    assert "Accepted. Press Z to undo." in texts(app)
+    assert "Accepted: “" in texts(app)
     with reading(project) as session:
         assert session.get_one(Variant, 1).status is Status.REJECTED
         query = select(col(Decision.verdict)).where(col(Decision.variant_id) == 1)

@@ -57,7 +57,7 @@ def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
     assert view.focus is not None and view.hidden == frozenset()
     assert (view.focus.variant.status, view.focus.notes) == (Status.PENDING, 0)
     state.accept(card)
-    assert state.message == "Accepted. Press Z to undo."
+    assert state.message == "Accepted: “The bridge is not safe.” Press Z to undo."
     assert state.pending("verbal") == left - 1
     settlement, answer = stored(state, gold)
     assert (answer.verdict, answer.adjudicates, answer.blind) == (Verdict.ACCEPT, False, True)
@@ -70,7 +70,7 @@ def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
 def test_an_undo_shows_it_as_a_pending_card_again(state: ReviewState, gold: int) -> None:
     left = state.pending("verbal")
     state.reject_at_once(draw(state), "wrong_type")
-    assert state.message == "Rejected: wrong type. Press Z to undo."
+    assert state.message == "Rejected (wrong type): “The bridge is not safe.” Press Z to undo."
     draw(state)
     state.undo()
     assert (state.message, state.pending("verbal")) == ("Undone: rejection.", left)
@@ -102,7 +102,9 @@ def test_nothing_on_its_card_tells_what_others_did(state: ReviewState, gold: int
     focus = state.view().focus
     assert focus is not None and focus.notes == 1 and state.message == ""
     state.accept(draw(state))
-    assert state.message == "Accepted. Press Z to undo." and not state.warn
+    assert (
+        state.message == "Accepted: “The bridge is not safe.” Press Z to undo." and not state.warn
+    )
 
 
 def test_as_a_sibling_it_looks_pending_too(state: ReviewState, gold: int) -> None:

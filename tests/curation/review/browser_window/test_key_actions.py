@@ -23,7 +23,7 @@ def test_accepting_continues_with_the_next(state: ReviewState) -> None:
     assert second.variant_id != first.variant_id
     assert status(state, first.variant_id) == Status.ACCEPTED
     assert state.pending("verbal") == 2
-    assert state.message == "Accepted. Press Z to undo."
+    assert state.message == "Accepted: “The bridge is not safe.” Press Z to undo."
 
 
 def test_a_key_for_a_card_that_is_gone_does_nothing(state: ReviewState) -> None:
@@ -243,7 +243,7 @@ def test_a_key_that_came_too_early_gives_a_quiet_sign(
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 60.0)
     state.accept(draw(state))
     state.skip(draw(state))
-    assert state.message == f"Accepted. Press Z to undo. {TOO_EARLY}"
+    assert state.message == f"Accepted: “The bridge is not safe.” Press Z to undo. {TOO_EARLY}"
     assert not state.warn
 
 

@@ -135,7 +135,7 @@ def test_a_card_whose_anchor_is_corrected_meanwhile_says_so(state: ReviewState) 
             expected_revision=1,
         )
     state.accept(card)
-    assert state.message == f"Accepted. {OUTDATED}"
+    assert state.message == f"Accepted: “The bridge is not safe.” {OUTDATED}"
 
 
 def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:

@@ -49,7 +49,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     first = draw(ada)
     assert first.variant_id in ada.view().hidden  # everybody who decides on it sees the same
     ada.reject(first, "wrong_scope", "Narrow.")
-    assert "Rejected: wrong scope." in ada.message
+    assert "Rejected (wrong scope): “" in ada.message
     draw(ada)
     assert ada.pending("verbal") == 2
     bert.recount()
