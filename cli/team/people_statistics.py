@@ -9,10 +9,10 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.release.export.file_formats import csv_bytes
+from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people.statistics import (
     COLUMNS,
-    FEWEST,
     PersonFigures,
     facts,
     overlapping,

@@ -28,6 +28,9 @@ CONFIDENCE = 0.95
 TOO_FEW = 0.05
 """Maximum share of resamples in which a figure is undefined; above it, there is no interval."""
 
+FEWEST = 10
+"""Variants or verdicts that an interval needs; with fewer, it covers nearly anything."""
+
 Counts = tuple[tuple[tuple[int, ...], int], ...]
 """Sorted pairs: the counts of a variant, and how many variants have these counts."""
 
@@ -88,10 +91,13 @@ def _estimates(
     units = int(numbers.sum())
     total = np.tensordot(numbers, matrices, axes=1)
     share, expected = observed(total), chance(total)
-    if share in (0, 1):  # all resamples would be equal: use Clopper and Pearson's limits
+    limits = (0.0, 1.0)
+    if units < FEWEST:
+        shares = values = np.array([np.nan])  # no interval
+    elif share in (0, 1):  # all resamples would be equal: use Clopper and Pearson's limits
         edge = ((1 - CONFIDENCE) / 2) ** (1 / units)
         shares = np.array([edge, 1]) if share else np.array([0, 1 - edge])
-        values, limits = beyond(shares, expected.repeat(2)), (0.0, 1.0)
+        values = beyond(shares, expected.repeat(2))
     else:
         sampled = np.random.default_rng(SEED).multinomial(units, numbers / units, size=RESAMPLES)
         resamples = np.tensordot(sampled, matrices, axes=1)

@@ -1,7 +1,7 @@
 """The interpretation of figures of agreement, in sentences."""
 
 from curation.markdown import percent
-from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.figures import Figures
 
 RELIABLE, TENTATIVE = 0.8, 0.667
@@ -25,6 +25,8 @@ def sentences(found: Figures) -> list[str]:
     if found.accepted is None:
         return []
     lines = []
+    if found.variants < FEWEST:
+        lines.append(f"There are too few variants for an interval, which needs at least {FEWEST}.")
     if found.alpha.value is None:
         lines.append("All verdicts are the same, so alpha and kappa are not defined.")
     else:

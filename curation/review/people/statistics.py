@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.interpretation import as_text
 from curation.review.agreement.overlap import Overlap, on_gold
 from curation.review.browser_window.pace import PAUSE_SECONDS
@@ -27,9 +27,6 @@ from db.models import Decision, GoldUse, Reviewer, ReviewerKind, Variant, Verdic
 
 _TENTHS = 10
 """Times are counted in tenths of a second."""
-
-FEWEST = 10
-"""Verdicts from which a share is shown with its interval. With fewer, it covers nearly anything."""
 
 
 class Share(NamedTuple):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.anchors.sources import sources_in_use
 from curation.plurals import counted
-from curation.review.agreement.estimates import Estimate
+from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.figures import By, Figures, Group, figures, figures_by, in_group
 from curation.review.agreement.interpretation import as_text, interval_text, number, sentences
 from curation.review.agreement.overlap import Overlap, overlap
@@ -225,6 +225,9 @@ def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | No
             "Accepted": st.column_config.NumberColumn(format="%.1f%%", help=_HELP["Accepted"]),
         },
     )
-    st.caption("Brackets show 95% intervals. Select a row to see its variants.")
+    st.caption(
+        f"Brackets show 95% intervals for {FEWEST} or more variants. Select a row to see its "
+        "variants."
+    )
     picked = [row for row in event.selection.rows if row < len(rows)]
     return picked[0] if picked else None

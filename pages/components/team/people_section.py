@@ -6,10 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
+from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people.statistics import (
     COLUMNS,
-    FEWEST,
     PersonFigures,
     Share,
     overlapping,

@@ -45,9 +45,9 @@ def test_people_are_compared_by_type_and_by_pair(family: dict[str, str]) -> None
     decide(family)
     found = ask("review", "agreement")["people"]
     assert (found["variants"], found["verdicts"], found["accepted"]) == (4, 8, 0.75)
-    assert found["agreement"] == 0.5 and found["agreement_low"] < 0.5 < found["agreement_high"]
+    assert found["agreement"] == 0.5 and found["agreement_low"] is None  # too few for an interval
     assert found["kappa"] == 0 and found["left_out"] == 0
-    assert "Krippendorff" in found["meaning"][0]
+    assert "Krippendorff" in found["meaning"][1]
     rows = {row["type"]: row["agreement"] for row in found["groups"]}
     assert rows == {"verbal": 1, "word": 1, "lexical": 0, "affixal": 0}
     (pair,) = ask("review", "agreement", "--by", "pair")["people"]["groups"]
@@ -55,7 +55,7 @@ def test_people_are_compared_by_type_and_by_pair(family: dict[str, str]) -> None
     (cue,) = ask("review", "agreement", "--by", "cue")["people"]["groups"]
     assert cue["cue"] == "probably"
     output = show("review", "agreement", "--by", "source", "--source", "test")
-    assert "4 variants with verdicts from several people:" in output and "50.0% (0.0% to" in output
+    assert "4 variants with verdicts from several people:" in output and "50.0%  " in output
 
 
 def test_the_verdicts_are_written_without_formulas(family: dict[str, str], tmp_path: Path) -> None:

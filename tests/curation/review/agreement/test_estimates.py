@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from curation.review.agreement.estimates import Counts, Estimate, with_alpha, with_kappa
+from curation.review.agreement.estimates import FEWEST, Counts, Estimate, with_alpha, with_kappa
 
 
 def test_figure_and_interval() -> None:
@@ -30,7 +30,15 @@ def test_more_variants_make_it_surer_and_take_no_longer() -> None:
     assert width(with_kappa(many).beyond_chance) < width(with_kappa(few).beyond_chance) / 50
 
 
-@pytest.mark.parametrize("units", [1, 7, 200])
+def test_few_variants_have_figures_without_intervals() -> None:
+    few, enough = (((((1, 1), 4), ((2, 0), number))) for number in (FEWEST - 5, FEWEST - 4))
+    for estimate in with_alpha(few)[:2] + with_kappa((((0, 1), 1), ((1, 1), 1)))[:1]:
+        assert isinstance(estimate, Estimate)
+        assert estimate.value is not None and estimate.low is None and estimate.high is None
+    assert with_alpha(enough).agreement.low is not None
+
+
+@pytest.mark.parametrize("units", [FEWEST, 17, 200])
 def test_full_agreement_and_none_have_clopper_and_pearsons_interval(units: int) -> None:
     exact = binomtest(units, units).proportion_ci(0.95)
     full = with_alpha((((2, 0), units),)).agreement
@@ -50,8 +58,8 @@ def test_full_agreement_leaves_alpha_unsure() -> None:
 def test_undefined_figures_are_left_open() -> None:
     assert with_alpha((((2, 0), 9),)).beyond_chance == Estimate()
     assert with_kappa((((1, 1), 9),)).beyond_chance == Estimate()
-    # One rejection among ten verdicts: a third of the resamples lacks it.
-    found = with_alpha((((1, 1), 1), ((2, 0), 4))).beyond_chance
+    # One rejection among twenty verdicts: a third of the resamples lacks it.
+    found = with_alpha((((1, 1), 1), ((2, 0), 9))).beyond_chance
     assert found.value is not None and found.low is None and found.high is None
 
 
