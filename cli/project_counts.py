@@ -27,7 +27,7 @@ def status(as_json: AsJson = False) -> None:
         f"The database is {result['database']}.",
         f"It contains {counted(result['anchors'], 'anchor')} and "
         f"{counted(len(releases), 'release')}.",
-        *([f"Measured with {', '.join(e['name'] for e in encoders)}."] if encoders else []),
+        *([f"Measured with {'; '.join(e['name'] for e in encoders)}."] if encoders else []),
         *([table_of("type", *Status, rows=there)] if there else []),
         *([_run_table(runs)] if runs else []),
     )

@@ -127,7 +127,7 @@ def _of_models(found: list[tuple[Judge, list[Agreement]]]) -> list[Line]:
                     [
                         row.type_id,
                         row.pairs,
-                        as_text(Estimate(row.share)),
+                        as_text(Estimate(row.share), as_percent=True),
                         as_text(Estimate(row.kappa)),
                         row.after_looking,
                     ]

@@ -234,7 +234,7 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
                 {
                     "Type": names.get(type_id, type_id),
                     "Right": f"{one.right} of {one.answered}",
-                    "Share": one.right / one.answered,
+                    "Share": 100 * one.right / one.answered,
                 }
                 for type_id, one in found.by_type().items()
             ],
@@ -244,7 +244,7 @@ def _score(state: PracticeState, found: PracticeRound) -> None:
             height="content",
             column_config={
                 "Share": st.column_config.ProgressColumn(
-                    "", min_value=0, max_value=1, format="percent"
+                    "", min_value=0, max_value=100, format="%.1f%%"
                 )
             },
         )

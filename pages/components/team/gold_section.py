@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from curation.plurals import counted
 from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, get_setting
+from curation.review.adjudication import verdicts_on
 from curation.review.browser_window.messages import reason as reason_text
 from curation.review.cards import card
 from curation.review.gold.items import USE_LABELS, Gold, gold_items, mark, remove
@@ -29,6 +30,8 @@ VERDICTS = {Verdict.ACCEPT: "Accept", Verdict.REJECT: "Reject"}
 _UID, _VERDICT, _REASON = "gold-uid", "gold-verdict", "gold-reason"
 _WHY, _USE, _LIST = "gold-explanation", "gold-use", "gold-list"
 _MESSAGE = "gold-said"
+_PREFILLED = "gold-prefilled"
+"""Session key of the uid whose settlement the form has taken over."""
 
 
 def draw() -> None:
@@ -86,6 +89,7 @@ def _form(me: int) -> None:
     """The form that makes a variant a gold item. A link can name the variant."""
     if linked := st.query_params.pop(GOLD_UID, ""):
         st.session_state[_UID] = linked[:64]
+        st.session_state.pop(_PREFILLED, None)
     with st.container(border=True, key="gold-form"):
         uid = st.text_input(
             "Uid of the variant",
@@ -95,19 +99,20 @@ def _form(me: int) -> None:
         ).strip()
         entry = _shown(uid) if uid else None
         if entry is None:
+            st.session_state.pop(_PREFILLED, None)
             if not uid:
                 st.caption(
                     "To fill this in, use “Make it a gold item” under Adjudicate › Settled or in a "
                     "card's details (G on the Review page)."
                 )
             return
+        _prefill(uid, entry)
         with st.container(horizontal=True, vertical_alignment="bottom", key="gold-choices"):
             verdict = st.segmented_control(
                 "Correct verdict",
                 list(VERDICTS),
                 format_func=lambda one: VERDICTS[one],
                 key=_VERDICT,
-                default=None,
             )
             if verdict is Verdict.REJECT:
                 reasons = [one.id for one in REJECT_REASONS if one.applies_to(entry)]
@@ -166,6 +171,21 @@ def _shown(uid: str) -> VariantType | None:
         ).format(entry.label, f"status: {variant.status}", card_view.sentences(shown))
     )
     return entry
+
+
+def _prefill(uid: str, entry: VariantType) -> None:
+    """Take over verdict, reason and note of the variant's settlement when its uid is entered."""
+    state = st.session_state
+    if state.get(_PREFILLED) == uid:
+        return
+    variant_id = open_project.ask(find_variant, uid).id
+    given = open_project.ask(verdicts_on, [variant_id]).get(variant_id, [])
+    last = next((one for one in reversed(given) if one.settles), None)
+    state[_PREFILLED], state[_VERDICT] = uid, None
+    if last is not None and last.verdict in VERDICTS:
+        state[_VERDICT], state[_WHY] = last.verdict, state.get(_WHY) or last.note
+        if last.reason and reject_reason(last.reason).applies_to(entry):
+            state[_REASON] = last.reason
 
 
 def _make(me: int, uid: str) -> None:

@@ -96,7 +96,8 @@ def test_agreement_is_reported_for_each_type(serve_chat: Serve, variants: dict[s
         **{key: float(value) for key, value in agreed.items()},
         "all": sum(agreed.values()) / 2,
     }
-    assert "left out" in show("review", "agreement")
+    output = show("review", "agreement")
+    assert "left out" in output and f"{100 * sum(agreed.values()) / 2:.1f}%" in output
 
 
 def test_switched_on_it_counts(serve_chat: Serve) -> None:

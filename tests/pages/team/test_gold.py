@@ -8,6 +8,8 @@ from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
+from curation.review import actions
+from curation.review.actions import shown
 from curation.review.browser_window import key_actions
 from curation.review.gold.items import gold_items, mark
 from curation.review.gold.practice import current_round
@@ -106,6 +108,37 @@ def test_a_lead_makes_a_gold_item_by_its_uid(project: Engine, open_page: OpenPag
     assert "is already a gold item" in texts(app)
     app.text_input(key="gold-uid").set_value("nonsense").run()
     assert "There is no variant" in texts(app)
+
+
+def test_the_form_takes_over_a_settlement_but_not_for_the_next_variant(
+    project: Engine, open_page: OpenPage
+) -> None:
+    with writing(project) as session:
+        settled, other = (session.get_one(Variant, number) for number in (2, 5))
+        uids = settled.uid, other.uid
+        card = shown(settled, settles=True)
+        lena = person(session, "Lena")
+        actions.reject(session, card, reviewer_id=lena, reason="wrong_scope", note=HOSTILE)
+    app = open_page("team")
+    app.session_state["show"] = "Gold items"
+    app.query_params["gold"] = uids[0]
+    app.run()
+    assert app.segmented_control(key="gold-verdict").value is Verdict.REJECT
+    assert app.selectbox(key="gold-reason").value == "wrong_scope"
+    assert app.text_area(key="gold-explanation").value == HOSTILE
+    app.segmented_control(key="gold-verdict").set_value(Verdict.ACCEPT).run()
+    assert app.segmented_control(key="gold-verdict").value is Verdict.ACCEPT  # the lead's choice
+    app.text_input(key="gold-uid").set_value(uids[1]).run()
+    assert app.segmented_control(key="gold-verdict").value is None
+    app.text_input(key="gold-uid").set_value(uids[0]).run()
+    app.button(key="make-gold").click().run()
+    with reading(project) as session:
+        (made,) = gold_items(session, of=[2])
+    assert (made.verdict, made.reason, made.explanation) == (
+        Verdict.REJECT,
+        "wrong_scope",
+        HOSTILE,
+    )
 
 
 def test_the_rate_and_who_practises_first_are_chosen_there(

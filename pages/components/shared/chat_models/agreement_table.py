@@ -42,7 +42,7 @@ def draw(counts: CachedCounts, reviewer_id: int, *, key: str) -> None:
         width="content",
         column_config={
             "Pairs": st.column_config.NumberColumn(format="localized", help=_HELP["Pairs"]),
-            "Agree": st.column_config.NumberColumn(format="%.0f%%", help=_HELP["Agree"]),
+            "Agree": st.column_config.NumberColumn(format="%.1f%%", help=_HELP["Agree"]),
             "Kappa": st.column_config.NumberColumn(format="%.2f", help=_HELP["Kappa"]),
             "Left out": st.column_config.NumberColumn(format="localized", help=_HELP["Left out"]),
         },
