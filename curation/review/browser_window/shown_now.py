@@ -167,6 +167,14 @@ class Viewer(GoldCards):
             return unfinished
         return unfinished | (frozenset(ids) - decided_by(session, self.reviewer_id, ids))
 
+    def why_veiled(self, session: Session, variant: Variant) -> str:
+        """Why this reviewer sees the variant blind, in a sentence."""
+        if variant.verdicts_by or seen_blind(session, [variant]):
+            return "Several people decide on this variant independently."
+        if self.blind:
+            return "Blind mode is on; B turns it off."
+        return "This variant is in a sample on which people decide blind, to measure models."
+
     def veiled_ids(self, session: Session, variant_ids: Collection[int]) -> frozenset[int]:
         """Like ``veiled``, for ids."""
         rows: list[Variant] = []

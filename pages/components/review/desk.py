@@ -18,7 +18,7 @@ from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from db.models import Status
+from db.models import Status, Variant
 from pages.components.review import empty_queue, keys, queue_choice, toolbar
 from pages.components.review.panels import below_card, card_details, second_opinion
 from pages.components.shared.formatting import markup
@@ -95,12 +95,20 @@ def focus_card(
             entries[focus.variant.type_id],
             threshold=state.threshold,
             hidden=hidden,
+            why_blind=_why_blind(state, focus.variant) if hidden else "",
             say_why=state.order is Order.SUSPICIOUS and state.in_queue,
             notice=_notice(state, focus, hidden=hidden)
             + marked(marks, hidden=hidden or focus.variant.id in state.gold),
             sibling=_sibling(state, focus, entries, view.cards if state.by_family else None),
         )
     )
+
+
+def _why_blind(state: ReviewState, variant: Variant) -> str:
+    """Why a card is blind, what is hidden, and for how long."""
+    hidden = card_details.why_hidden(state, variant).removesuffix(".")
+    why = open_project.ask(state.why_veiled, variant)
+    return f"{why} {hidden}: diagnostics, notes and other verdicts."
 
 
 def _sibling(

@@ -196,14 +196,18 @@ def _step(state: ReviewState, key: str, options: list[Any], by: int) -> None:
 
 
 def selection_left(state: ReviewState) -> None:
-    """Draw where the selection comes from and how much is left."""
+    """Draw where the selection comes from, how much is left, and why the rest is not shown."""
     selection = state.selection
     if selection is None:
         return
     left = len(selection.open or ())
+    rest = len(selection.ids) - left
+    others = "one is" if rest == 1 else f"{rest:,} are"
+    why = f" The other {others} decided, replaced by an edit or out of use." if rest else ""
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
         st.text(
-            f"{left:,} of {len(selection.ids):,} left in this selection. {selection.description}"
+            f"{left:,} of {len(selection.ids):,} left in this selection.{why} "
+            f"{selection.description}"
         )
         if st.button("Leave the selection", width="content"):
             st.query_params.pop(SELECTION, None)

@@ -81,6 +81,19 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
     assert picked_variants.SELECTION not in app.query_params
 
 
+def test_a_selection_says_why_it_shows_fewer_cards_than_were_found(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        card = actions.shown(session.get_one(Variant, ids[1]))
+        actions.accept(session, card, reviewer_id=person(session, "Bert"))
+    picked_variants._kept()["found"] = VariantSelection(tuple(ids[:3]), "Search: bridge")
+    app = opened(selection="found")
+    why = "The other one is decided, replaced by an edit or out of use."
+    left = f"2 of 3 left in this selection. {why} Search: bridge"
+    assert left in [text.value for text in app.text]
+
+
 def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
     for more in ({}, {"view": "Family"}):
         app = opened(selection="gone", **more)
@@ -201,6 +214,11 @@ def test_a_project_without_variants_offers_no_keys_to_press(
 
 def test_blind_offers_only_orders_that_tell_nothing(ids: list[int]) -> None:
     assert labels(opened(blind="1"), "order") == ["Oldest", "Random"]
+
+
+def test_the_chip_of_a_blind_card_says_why_it_is_blind(ids: list[int]) -> None:
+    why = "Blind mode is on; B turns it off. Hidden until you have decided: diagnostics, notes"
+    assert why in html(opened(blind="1")) and "Blind mode is on" not in html(opened(blind="0"))
 
 
 def test_the_guideline_of_the_cards_type_stands_beside_it(ids: list[int]) -> None:

@@ -23,7 +23,7 @@ def details(state: ReviewState, view: CardView) -> None:
     assert focus is not None
     hidden = focus.variant.id in view.hidden
     known = open_project.ask(details_of, state, focus, hidden=hidden)
-    reason = _hidden(state, focus.variant) if hidden else ""
+    reason = why_hidden(state, focus.variant) if hidden else ""
     with st.container(key="all-details"):
         with st.container(border=True, key="details"):
             left, right = st.columns(2)
@@ -57,7 +57,7 @@ def _make_gold(state: ReviewState, variant: Variant) -> None:
         )
 
 
-def _hidden(state: ReviewState, variant: Variant) -> str:
+def why_hidden(state: ReviewState, variant: Variant) -> str:
     """Why something is hidden, and for how long."""
     if not rights.may(Role.REVIEWER):
         return "Hidden, because reviewers decide on this variant without seeing this."

@@ -17,6 +17,8 @@ from pages.components.shared.variants.sibling import Sibling
 
 _NOTHING = Markup("")
 
+_BLIND = "Diagnostics, notes and other verdicts are hidden, so that you decide independently."
+
 SCROLLS = 300
 """Length in characters from which a sentence may need to scroll in a narrow window."""
 
@@ -27,6 +29,7 @@ def card(
     *,
     threshold: int,
     hidden: bool = False,
+    why_blind: str = "",
     say_why: bool = False,
     notice: Markup = _NOTHING,
     sibling: Sibling | None = None,
@@ -36,6 +39,7 @@ def card(
     Args:
         threshold: largest Levenshtein distance without a flag, in characters.
         hidden: leave out diagnostics and the status, for a blind decision.
+        why_blind: the tooltip of the chip that says that the card is blind.
         say_why: say in words what makes the variant suspicious, in the order that puts it first.
         notice: what else the reviewer needs to know before deciding.
         sibling: the variant to compare with instead of the anchor.
@@ -50,7 +54,7 @@ def card(
         ),
         join([notice, _why(shown) if say_why and not hidden else _NOTHING, _second_look(shown)]),
         sentences(shown, sibling),
-        chips(shown, entry, threshold=threshold, hidden=hidden),
+        chips(shown, entry, threshold=threshold, hidden=hidden, why_blind=why_blind),
     )
 
 
@@ -178,7 +182,14 @@ def _diff(shown: Card, sibling: Sibling | None = None) -> tuple[Markup, Markup]:
     return diff(other, text, marks(anchor=other, text=text, cue=shown.variant.cue))
 
 
-def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = False) -> Markup:
+def chips(
+    shown: Card,
+    entry: VariantType,
+    *,
+    threshold: int,
+    hidden: bool = False,
+    why_blind: str = "",
+) -> Markup:
     """The diagnostics with their thresholds; flagged ones are highlighted and say why."""
     parts: list[Markup] = []
     if shown.variant.cue:
@@ -187,8 +198,7 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     if shown.variant.second_look:
         parts.append(_chip("", "second look", title="The anchor was corrected. Decide again."))
     if hidden:
-        title = "Diagnostics, notes and verdicts are hidden so that you decide independently."
-        parts.append(_chip("", "blind", title=title))
+        parts.append(_chip("", "blind", title=why_blind or _BLIND))
         return _chip_row(parts)
     if shown.notes:
         parts.append(_chip("", counted(shown.notes, "note"), title="Press G to read them."))

@@ -38,8 +38,10 @@ def test_each_person_goes_through_the_sample_blind_whatever_others_decided(
     selection = opened(state, name)
     assert not state.blind
     for _ in selection.ids:
-        card = draw(state)
-        assert card.blind and card.variant_id in state.view().hidden
+        card, view = draw(state), state.view()
+        assert card.blind and card.variant_id in view.hidden and view.focus is not None
+        with reading(state.engine) as session:
+            assert "in a sample" in state.why_veiled(session, view.focus.variant)
         state.reject(card, "wrong_scope")
     assert state.view().focus is None
     theirs = opened(bert, name)

@@ -47,7 +47,11 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
 ) -> None:
     ada, bert = pair
     first = draw(ada)
+    focus = ada.view().focus
     assert first.variant_id in ada.view().hidden  # everybody who decides on it sees the same
+    with reading(ada.engine) as session:
+        assert focus is not None
+        assert "Several people" in ada.why_veiled(session, focus.variant)
     ada.reject(first, "wrong_scope", "Narrow.")
     assert "Rejected (wrong scope): “" in ada.message
     draw(ada)
