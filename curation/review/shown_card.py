@@ -23,7 +23,7 @@ from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant,
 MAX_NOTE = 2000
 """Longest note, in characters."""
 
-MAX_QUOTED = 80
+MAX_QUOTED = 40
 """Longest text quoted in a message, in characters."""
 
 

@@ -85,8 +85,8 @@ def desk(state: AdjudicationState) -> None:
     """Draw the card to settle now. A key press redraws only this part."""
     view = review_desk.current_view(state)
     focus = view.focus
-    review_desk.message(state)
     if focus is None:
+        review_desk.message(state)
         empty_queue.show(state, none_left=nothing_left.draw)
         keys.listen(state)
         return
@@ -96,6 +96,7 @@ def desk(state: AdjudicationState) -> None:
     with st.container(key="desk-card"):
         marks = open_project.ask(open_marks, focus.variant.id)
         _card(state, focus, given, marks, hidden=hidden)
+        review_desk.message(state)
         with st.container(key="keys"):
             review_desk.editor_message(state)
             _buttons(state, focus, shown, has_edit=bool(wordings(given)), is_marked=bool(marks))

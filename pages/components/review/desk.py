@@ -46,8 +46,8 @@ def desk(state: ReviewState) -> None:
     view = current_view(state)
     queue_choice.selection_left(state)
     focus = view.focus
-    message(state)
     if focus is None:
+        message(state)
         empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
         keys.listen(state)
@@ -58,6 +58,7 @@ def desk(state: ReviewState) -> None:
         with st.container(key="desk-card"):
             marks = open_project.ask(open_marks, focus.variant.id)
             focus_card(state, view, entries, marks)
+            message(state)
             with st.container(key="keys"):
                 editor_message(state)
                 _buttons(state, shown, entries[focus.variant.type_id], is_marked=bool(marks))
@@ -127,7 +128,7 @@ def _sibling(
 
 
 def message(state: ReviewState) -> None:
-    """Draw the message about the last key press above the card, and the pace."""
+    """Draw the message about the last key press, and the pace (see review.css for the place)."""
     text = "" if state.typing else state.message
     early = "" if messages.TOO_EARLY in text else messages.TOO_EARLY
     markup.show(card.message(text, warn=state.warn, pace=state.pace.summary(), early=early))

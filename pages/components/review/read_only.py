@@ -26,8 +26,8 @@ def desk(state: ReadingState) -> None:
     view = review_desk.current_view(state)
     focus = view.focus
     st.caption(_NOTICE)
-    markup.show(card.message(state.message, warn=state.warn))
     if focus is None:
+        markup.show(card.message(state.message, warn=state.warn))
         empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
     else:
@@ -46,6 +46,7 @@ def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) 
             review_desk.focus_card(
                 state, view, entries, open_project.ask(open_marks, focus.variant.id)
             )
+            markup.show(card.message(state.message, warn=state.warn))
             _buttons(state)
             if state.by_family:
                 for item in view.cards:
