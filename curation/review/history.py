@@ -92,13 +92,16 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
     ``curation.review.opinions.stored``).
     """
     rows = session.execute(
-        select(Decision, whose(), shown_name(), col(Variant.since_version))
+        select(Decision, whose(), shown_name(), ~not_retracted(), counts_still())
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
-        .where(col(Decision.variant_id) == variant_id, ~_is_opinion())
+        .where(
+            col(Decision.variant_id) == variant_id,
+            col(Decision.verdict) != Verdict.RETRACT,
+            ~_is_opinion(),
+        )
         .order_by(col(Decision.id))
-    ).all()
-    retracted = {row[0].retracts_id for row in rows}
+    )
     cues = _cue_changes(session, variant_id)
     return [
         PastDecision(
@@ -111,13 +114,12 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
             note=decision.note,
             decided_at=decision.decided_at,
             blind=decision.blind,
-            retracted=decision.id in retracted,
-            counts=decision.variant_version >= since_version,
+            retracted=retracted,
+            counts=counts,
             settles=decision.adjudicates,
             cue=cues.get(decision.action_id),
         )
-        for decision, reviewer_id, name, since_version in rows
-        if decision.verdict != Verdict.RETRACT
+        for decision, reviewer_id, name, retracted, counts in rows
     ]
 
 

@@ -16,7 +16,7 @@ from curation.review.decisions import StatusChange
 from curation.review.people.reviewers import shown_name
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from curation.taxonomy.project_types import all_types
-from curation.taxonomy.reject_reasons import applicable_reason
+from curation.taxonomy.reject_reasons import applicable_reason, check_note
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
@@ -136,8 +136,7 @@ def check_reason(session: Session, variant: Variant, *, reason: str, note: str) 
             note.
     """
     entry = all_types(session)[variant.type_id]
-    if applicable_reason(reason, entry).id == "other" and not note.strip():
-        raise HedgerowError("The reason 'other' needs a note that states the reason; add one.")
+    check_note(applicable_reason(reason, entry), note)
 
 
 def overtaken(session: Session, card: ShownCard, variant: Variant) -> tuple[str, ...]:

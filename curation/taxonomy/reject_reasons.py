@@ -109,6 +109,16 @@ def reject_reason(reason_id: str) -> RejectReason:
         ) from None
 
 
+def check_note(reason: RejectReason, note: str) -> None:
+    """Check that a rejection for the reason 'other' has a note.
+
+    Raises:
+        HedgerowError: the note is missing.
+    """
+    if reason.id == "other" and not note.strip():
+        raise HedgerowError("The reason 'other' needs a note that states the reason; add one.")
+
+
 def applicable_reason(reason_id: str, entry: VariantType) -> RejectReason:
     """Return the reject reason with this id if it applies to variants of the type.
 

@@ -14,7 +14,7 @@ from curation.review.bulk import Matches, apply_rule, find_matches, parse_rule
 from curation.review.notes import add_note, count_notes
 from curation.review.people.reviewers import find_reviewer
 from curation.review.settling import shown_to_settle
-from curation.taxonomy.reject_reasons import reject_reason
+from curation.taxonomy.reject_reasons import check_note, reject_reason
 from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -109,8 +109,7 @@ def reason_and_note(reason: str, note: str) -> tuple[str, str]:
     """
     if not reason:
         return "other", note or NO_REASON
-    if reject_reason(reason).id == "other" and not note.strip():
-        raise HedgerowError("The reason 'other' needs a note that states the reason; add one.")
+    check_note(reject_reason(reason), note)
     return reason, note
 
 

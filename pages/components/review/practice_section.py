@@ -83,9 +83,12 @@ def _item(state: PracticeState, view: PracticeView) -> None:
             if view.answer is None:
                 _buttons(state, view, view.item, entry)
             else:
-                _feedback(state, view, view.item, entry)
+                _feedback(state, view, view.item)
         with st.container(key="desk-guide"):
-            markup.show(guideline_view.guide(entry))
+            if view.answer is None:
+                markup.show(guideline_view.guide(entry))
+            else:
+                _passage(view.item, entry)
 
 
 def _progress(view: PracticeView) -> None:
@@ -163,8 +166,8 @@ def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: Varian
                     )
 
 
-def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: VariantType) -> None:
-    """Show whether the answer is right and why, and the passage of the guideline about it."""
+def _feedback(state: PracticeState, view: PracticeView, item: Gold) -> None:
+    """Show whether the answer is right and why."""
     with st.container(border=True, key="practice-feedback"):
         markup.show(_result(view, item))
         state.keyboard.bind("n", state.go_on)
@@ -174,11 +177,16 @@ def _feedback(state: PracticeState, view: PracticeView, item: Gold, entry: Varia
             type="primary",
             on_click=state.go_on,
         )
+
+
+def _passage(item: Gold, entry: VariantType) -> None:
+    """Show the passage of the guideline about an answer, in place of the whole guideline."""
     found = passage(parse_guideline(entry.guideline), _label(item))
     about = f", {_label(item).lower()}" if _label(item) else ""
     markup.show(
         Markup(
-            '<section aria-label="Guideline"><span class="hg-label">{}</span>{}</section>'
+            '<section class="hg-card hg-guide" aria-label="Guideline">'
+            '<span class="hg-label">{}</span>{}</section>'
         ).format(f"From the guideline: {entry.label.lower()}{about}", guideline_view.part(found))
     )
 

@@ -219,7 +219,7 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
     shown = texts(app)
     assert ("Right" if first.verdict is Verdict.ACCEPT else "Not quite") in shown
     assert "&lt;img src=x" in shown and "<img" not in unsafe_texts(app)
-    assert "From the guideline: affixal" in shown
+    assert "From the guideline: affixal" in shown and shown.count('aria-label="Guideline"') == 1
     press(app, "n")
     assert "Right" not in texts(app).split("<article")[0]
     press(app, "4")
