@@ -333,7 +333,7 @@ class QueuePosition:
         return Queue.CONFLICT if status is Status.CONFLICT and not people else None
 
     def say(self, message: str, *, warn: bool = False) -> None:
-        """Show this message below the card."""
+        """Show this message next to the card."""
         self.message, self.warn = message, warn
 
     def _add(self, message: str) -> None:

@@ -61,7 +61,8 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
         hide_index=True,
         key="people-figures",
         height="content",
-        column_config={
+        column_config={"Name": st.column_config.Column(pinned=True)}
+        | {
             name: (
                 st.column_config.NumberColumn(help=text, format="localized")
                 if name in ("Verdicts", "Shared")
