@@ -167,7 +167,7 @@ def test_every_text_is_shown_and_edited_as_it_is_stored(
             expect(box).to_have_value(stored()[name])
             page.wait_for_timeout(400)
             box.press("Control+Enter")
-            expect(page.locator(".hg-message")).not_to_be_empty()
+            expect(page.locator(".st-key-keys .hg-message")).not_to_be_empty()
         assert made(page) + found == []
     kept = rows(hostile_home, "SELECT text FROM variant WHERE length(text) < 9999")
     assert sorted(text for (text,) in kept) == sorted(stored().values())
