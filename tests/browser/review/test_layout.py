@@ -128,6 +128,10 @@ def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
     assert is_in_first_screen(page, keys(page))
     page.keyboard.press("a")
     expect(page.locator(".hg-message")).to_contain_text("Accepted")
+    settle(page)
+    message, upper = page.locator(".hg-message").bounding_box(), card(page).bounding_box()
+    assert message is not None and upper is not None
+    assert message["y"] + message["height"] <= upper["y"]  # above the card in a wide window
 
 
 @pytest.mark.parametrize(
