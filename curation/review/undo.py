@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
 from curation.review.discussing import OwnMark, latest_mark, undo_mark
-from curation.review.drafts import DraftKind, keep_draft
+from curation.review.drafts import DraftKind, find_draft, keep_draft
 from curation.review.history import not_retracted
 from curation.review.notes import OwnNote, latest_note, retract_note
 from curation.review.people.reviewers import is_by
@@ -184,7 +184,12 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
 
 
 def _keep_edit(session: Session, first: Decision, *, reviewer_id: int) -> None:
-    """Store what an edit had entered as a draft, so that undoing it loses no text."""
+    """Store what an edit had entered as a draft, so that undoing it loses no text.
+
+    A draft that the reviewer has typed since then stays.
+    """
+    if find_draft(session, first.variant_id, DraftKind.EDIT, reviewer_id=reviewer_id):
+        return
     edited = session.get_one(Variant, first.child_id or first.variant_id)
     fields = {"text": edited.text, "type": edited.type_id, "note": first.note}
     if edited.cue is not None:

@@ -7,10 +7,10 @@ from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.messages import TOO_EARLY
 from curation.review.browser_window.queue_position import Panel
-from curation.review.drafts import drafted_variants
+from curation.review.drafts import DraftKind, drafted_variants, keep_draft
 from curation.review.history import history
 from curation.review.notes import notes
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
 from tests.support.reviewing import colleague, draw, status
@@ -101,6 +101,17 @@ def test_the_editor_offers_the_wording_of_an_undone_edit(state: ReviewState) -> 
     state.accept(again)  # which decides against the edit
     with reading(state.engine) as session:
         assert not drafted_variants(session, reviewer_id=state.reviewer_id)
+
+
+def test_an_undone_edit_does_not_replace_a_newer_draft(state: ReviewState) -> None:
+    first = draw(state)
+    state.edit(first, text="The bridge isn't safe.")
+    newer = {"text": "The bridge is far from safe."}
+    with writing(state.engine) as session:
+        keep_draft(session, first.variant_id, DraftKind.EDIT, newer, reviewer_id=state.reviewer_id)
+    state.undo()
+    state.toggle(Panel.EDIT)
+    assert state.draft(first.variant_id, state.draft_kind) == newer
 
 
 def test_undoing_another_type_leaves_no_draft(state: ReviewState) -> None:
