@@ -80,7 +80,7 @@ def test_an_epoch_has_a_source_s_share_of_its_families() -> None:
 
 
 def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
-    guide = ROOT / "docs" / "training.md"
+    guide = ROOT / "docs" / "recipes.md"
     table = guide.read_text(encoding="utf-8").partition("| key | default |")[2].partition("\n\n")[0]
     described: dict[str, str] = {}
     for line in table.splitlines():
