@@ -179,7 +179,11 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
         return f"Release {newest.number} used a different selection."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
-        return f"Nothing has changed since release {newest.number}."
+        return (
+            f"The variants are the same as in release {newest.number}. Freeze them again only if "
+            "their provenance has changed, for example the people who accepted them, or the "
+            "taxonomy."
+        )
     return f"Since release {newest.number}: {added:,} added, {gone:,} removed."
 
 
