@@ -1,15 +1,20 @@
 """Shared parts of the Compare page: a model's cosines, charts to save, tables of pairs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import altair as alt
+import pandas as pd
 import streamlit as st
 
+from curation.numbers import decimal
 from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts import plot, save
 
-COSINE = "%.3f"
+DIGITS = 3
+"""Decimal places of a cosine."""
+
 DIFFERENCE = "B − A"
 """The column with the difference between two models."""
 
@@ -43,11 +48,25 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
         for row in rows
     ]
     numbers = {
-        column: st.column_config.NumberColumn(format=COSINE, width="small")
+        column: st.column_config.NumberColumn(width="small")
         for column in (*(side.letter for side in sides), DIFFERENCE)
     }
     with st.expander("Show the numbers", icon=":material/table:"):
-        st.dataframe(table, hide_index=True, column_config=numbers, height=360)
+        st.dataframe(formatted(table), hide_index=True, column_config=numbers, height=360)
+
+
+def formatted(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A table whose decimals have minus signs and whose differences have a sign.
+
+    A column's format can only write hyphens.
+    """
+    table = pd.DataFrame(rows)
+    return table.style.format(
+        {
+            column: partial(decimal, digits=DIGITS, sign=column == DIFFERENCE)
+            for column in table.select_dtypes("float").columns
+        }
+    )
 
 
 def download(
