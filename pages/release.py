@@ -259,7 +259,7 @@ def _contents(release: Release) -> None:
         }
         _show_counts(_counts(contents_of(release), labels), key="counts-chosen")
         st.text("Content hash (SHA-256)")
-        st.code(release.content_hash, language=None)
+        st.code(release.content_hash, language=None, wrap_lines=True)
 
 
 def _deciders(counts: Mapping[str, int]) -> str:

@@ -1,16 +1,14 @@
 """Shared parts of the Compare page: a model's cosines, charts to save, tables of pairs."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
-import pandas as pd
 import streamlit as st
 
-from curation.numbers import decimal
 from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts import plot, save
+from pages.components.shared.formatting.decimals import decimals
 
 DIGITS = 3
 """Decimal places of a cosine."""
@@ -52,21 +50,12 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
         for column in (*(side.letter for side in sides), DIFFERENCE)
     }
     with st.expander("Show the numbers", icon=":material/table:"):
-        st.dataframe(formatted(table), hide_index=True, column_config=numbers, height=360)
-
-
-def formatted(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A table whose decimals have minus signs and whose differences have a sign.
-
-    A column's format can only write hyphens.
-    """
-    table = pd.DataFrame(rows)
-    return table.style.format(
-        {
-            column: partial(decimal, digits=DIGITS, sign=column == DIFFERENCE)
-            for column in table.select_dtypes("float").columns
-        }
-    )
+        st.dataframe(
+            decimals(table, DIGITS, signed=[DIFFERENCE]),
+            hide_index=True,
+            column_config=numbers,
+            height=360,
+        )
 
 
 def download(

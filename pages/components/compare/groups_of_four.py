@@ -13,9 +13,9 @@ from pages.components.compare.common import (
     DIGITS,
     ComparedModel,
     drawn,
-    formatted,
 )
 from pages.components.shared.charts import similarity_bars
+from pages.components.shared.formatting.decimals import decimals
 from pages.components.shared.shell import error_messages
 from training.evaluation.probe_groups import BundledGroup, ProbeGroup, bundled_groups, score
 from training.evaluation.probe_sets import GROUPS_SET
@@ -157,7 +157,7 @@ def _one_group(
     ]
     # One key per sort order: the same row number means another group in another order.
     event = st.dataframe(
-        formatted(table),
+        decimals(table, DIGITS, signed=[DIFFERENCE]),
         hide_index=True,
         height=320,
         key=f"compare-groups-{hash((name, *order))}",
