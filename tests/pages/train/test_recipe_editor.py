@@ -75,7 +75,11 @@ def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
 
 def test_shares_of_sources_without_triples_are_reported(project: Engine) -> None:
     def reported(test: AppTest) -> list[str]:
-        return [caption.value for caption in test.caption if "No triples of" in caption.value]
+        return [
+            caption.value
+            for caption in test.caption
+            if "their shares have no effect" in caption.value
+        ]
 
     test = page()
     (sentence,) = reported(test)

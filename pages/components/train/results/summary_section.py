@@ -189,7 +189,7 @@ def _distributions(run: Run) -> None:
         st.dataframe(
             decimals(_numbers(rows, known), signed=["Change"]),
             hide_index=True,
-            column_config={"Part": st.column_config.TextColumn(width=230)},
+            column_config={"Part": st.column_config.TextColumn(width=130)},
         )
 
 

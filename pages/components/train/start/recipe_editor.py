@@ -162,8 +162,8 @@ def draw(
     )
     if absent := [source for source in recipe.sources if source not in sources]:
         st.caption(
-            f"No triples of {', '.join(map(plain, absent))} to train on, so their shares "
-            "have no effect."
+            "The data has no triples from these sources, so their shares have no effect: "
+            f"{', '.join(map(plain, absent))}."
         )
     _in_and_out(shown, default)
     _meanings(recipe)
