@@ -168,7 +168,8 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
     ]
     mean = alt.Y("mean:Q")
     chart: Any = alt.layer(
-        spread.add_params(picked),
+        # Without a name, the view gets one that changes with the data.
+        spread.properties(name="bands").add_params(picked),
         *edges,
         base.mark_line().encode(y=mean),
         base.mark_point(filled=True, size=36, opacity=1).encode(y=mean),
