@@ -29,6 +29,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -157,10 +158,10 @@ def measure(folder: Path, *, large: int, rounds: int, clock: Callable[[], float]
 
     for _ in range(rounds + 1):
         for project, engine in engines.items():
-            timed("baseline", project, lambda engine=engine: _latest(engine))
-            shared = timed("pass", project, lambda engine=engine: _aggregate(engine))
-            timed("figures", project, lambda shared=shared: _all_figures(shared))
-            timed("records", project, lambda engine=engine, shared=shared: _list(engine, shared))
+            timed("baseline", project, partial(_latest, engine))
+            shared = timed("pass", project, partial(_aggregate, engine))
+            timed("figures", project, partial(_all_figures, shared))
+            timed("records", project, partial(_list, engine, shared))
             for name, address in PAGES.items():
                 visitor = _Visitor(folder / project, address)
                 decide_one(engine, number=next(changes))

@@ -27,7 +27,8 @@ from training.benchmarks.definition import Benchmark
 from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.benchmarks.tasks.nevir import NevIR, pair
-from training.benchmarks.tasks.suites import Forms, suite
+from training.benchmarks.tasks.suites import suite
+from training.evaluation.semantoneg_questions import Forms
 
 BATCH = 32
 LIMITS = {"semantoneg": 0.35, "nevir": 0.55}

@@ -52,8 +52,7 @@ def make_project(home: Path, *, anchors: int) -> Engine:
             for variant_id in session.execute(
                 select(col(Variant.id)).where(col(Variant.anchor_id) > anchors)
             ).scalars():
-                row = {"encoder_id": encoder.id, "variant_id": variant_id, "cosine": 0.0}
-                session.add(VariantCosine(**row))
+                session.add(VariantCosine(encoder_id=encoder.id, variant_id=variant_id, cosine=0.0))
     return engine
 
 

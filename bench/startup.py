@@ -105,9 +105,9 @@ def main() -> None:
     medians = {}
     for name, parts in PAINTED.items():
         for part in parts:
-            times = [taken[part] for taken in found[name]]
-            medians[name, part] = statistics.median(times)
-            spread = f"{min(times):.0f} to {max(times):.0f}"
+            of_part = [taken[part] for taken in found[name]]
+            medians[name, part] = statistics.median(of_part)
+            spread = f"{min(of_part):.0f} to {max(of_part):.0f}"
             print(f"{name:10} {part:10} median {medians[name, part]:6.0f} ms   ({spread})")
     for part in PAINTED["hedgerow"]:
         ratio = medians["hedgerow", part] / medians["empty", "title"]

@@ -15,12 +15,13 @@ from training.runs.kinds import kind_of
 
 
 def status(as_json: AsJson = False) -> None:
-    """Count anchors, variants and releases, and list the latest runs."""
+    """Count anchors, variants and releases, and list the latest runs and all unfinished ones."""
     settings, engine = open_home()
     with reading(engine) as session:
         result = project_counts(session, settings)
     there = [[name, *row.values()] for name, row in result["variants"].items() if any(row.values())]
-    releases, encoders, runs = (result[key] for key in ("releases", "encoders", "runs"))
+    releases, encoders = result["releases"], result["encoders"]
+    runs = {run["run"]: run for run in [*result["runs"], *result["under_way"]]}
     show(
         result,
         as_json,
@@ -29,7 +30,7 @@ def status(as_json: AsJson = False) -> None:
         f"{counted(len(releases), 'release')}.",
         *([f"Measured with {'; '.join(e['name'] for e in encoders)}."] if encoders else []),
         *([table_of("type", *Status, rows=there)] if there else []),
-        *([_run_table(runs)] if runs else []),
+        *([_run_table([runs[number] for number in sorted(runs, reverse=True)])] if runs else []),
     )
 
 

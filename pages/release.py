@@ -179,7 +179,11 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
         return f"Release {newest.number} used a different selection."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
-        return f"Nothing has changed since release {newest.number}."
+        return (
+            f"The variants are the same as in release {newest.number}. Freeze them again only if "
+            "their provenance has changed, for example the people who accepted them, or the "
+            "taxonomy."
+        )
     return f"Since release {newest.number}: {added:,} added, {gone:,} removed."
 
 
@@ -255,7 +259,7 @@ def _contents(release: Release) -> None:
         }
         _show_counts(_counts(contents_of(release), labels), key="counts-chosen")
         st.text("Content hash (SHA-256)")
-        st.code(release.content_hash, language=None)
+        st.code(release.content_hash, language=None, wrap_lines=True)
 
 
 def _deciders(counts: Mapping[str, int]) -> str:

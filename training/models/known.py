@@ -41,7 +41,7 @@ _SIGNS = ("modules.json", "config.json", ADAPTER_CONFIG)
 def list_encoders(session: Session) -> list[str]:
     """Names to choose from: the default encoder, those trained here (newest first), the trained one
     that comes with Hedgerow, other encoders, and those of plug-ins."""
-    query = select(Encoder).order_by(col(Encoder.id).desc()).limit(SHOWN)
+    query = select(Encoder).order_by(*_trained_last()).limit(SHOWN)
     rows = list(session.execute(query).scalars())
     trained = [row.name for row in rows if row.path]
     others = [row.name for row in rows if not row.path]
@@ -59,10 +59,14 @@ def list_models(session: Session) -> list[str]:
 
 def newest_trained(session: Session) -> str | None:
     """The name of the encoder that was trained last; None before the first training."""
-    query = (
-        select(col(Encoder.name)).where(col(Encoder.path) != "").order_by(col(Encoder.id).desc())
-    )
+    query = select(col(Encoder.name)).where(col(Encoder.path) != "").order_by(*_trained_last())
     return session.execute(query.limit(1)).scalar()
+
+
+def _trained_last() -> tuple[Any, ...]:
+    """The order in which the newest encoder comes first: the highest number of a run, as wherever
+    runs are listed. A run that was requested earlier can end later."""
+    return col(Encoder.run_id).desc().nulls_last(), col(Encoder.id).desc()
 
 
 class EncoderChoice(NamedTuple):

@@ -1,6 +1,7 @@
 """The interpretation of figures of agreement, in sentences."""
 
 from curation.markdown import percent
+from curation.numbers import decimal
 from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.figures import Figures
 
@@ -98,4 +99,4 @@ def interval_text(estimate: Estimate, *, as_percent: bool = False) -> str:
 
 def number(value: float, *, as_percent: bool = False) -> str:
     """A figure with two decimal places, or as a percentage."""
-    return percent(value) if as_percent else f"{value:.2f}".replace("-", "−")
+    return percent(value) if as_percent else decimal(value, 2)

@@ -8,6 +8,7 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from pages.components.benchmarks import objective_chart
 from pages.components.shared.charts import save
+from pages.components.shared.formatting.decimals import decimals
 from training.benchmarks.results.objectives import (
     GROUP_HEAD,
     MODEL_HEAD,
@@ -45,7 +46,7 @@ def draw(rows: Sequence[Scored]) -> None:
     head = [name.capitalize() for name in GROUP_HEAD]
     lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]
     st.dataframe(
-        lines,
+        decimals(lines, 1),
         hide_index=True,
         key="objective-groups",
         column_config={"Least": "Minimum", "Most": "Maximum"},
@@ -53,7 +54,13 @@ def draw(rows: Sequence[Scored]) -> None:
     with st.expander(f"All {len(every)} models", icon=":material/table:", key="objective-all"):
         head = [name.capitalize() for name in MODEL_HEAD]
         lines = [dict(zip(head, row, strict=True)) for row in model_rows(every)]
-        st.dataframe(lines, hide_index=True, key="objective-models")
+        items = st.column_config.NumberColumn(format="localized")
+        st.dataframe(
+            decimals(lines, 1),
+            hide_index=True,
+            key="objective-models",
+            column_config={"Items": items},
+        )
     tables = {"Groups": (GROUP_HEAD, group_rows(found)), "Models": (MODEL_HEAD, model_rows(every))}
     with st.container(horizontal=True):
         for label, (names, cells) in tables.items():

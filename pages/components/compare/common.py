@@ -8,8 +8,11 @@ import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts import plot, save
+from pages.components.shared.formatting.decimals import decimals
 
-COSINE = "%.3f"
+DIGITS = 3
+"""Decimal places of a cosine."""
+
 DIFFERENCE = "B − A"
 """The column with the difference between two models."""
 
@@ -43,11 +46,16 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
         for row in rows
     ]
     numbers = {
-        column: st.column_config.NumberColumn(format=COSINE, width="small")
+        column: st.column_config.NumberColumn(width="small")
         for column in (*(side.letter for side in sides), DIFFERENCE)
     }
     with st.expander("Show the numbers", icon=":material/table:"):
-        st.dataframe(table, hide_index=True, column_config=numbers, height=360)
+        st.dataframe(
+            decimals(table, DIGITS, signed=[DIFFERENCE]),
+            hide_index=True,
+            column_config=numbers,
+            height=360,
+        )
 
 
 def download(

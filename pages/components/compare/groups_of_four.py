@@ -4,11 +4,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from curation.numbers import decimal
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import group_charts
-from pages.components.compare.common import COSINE, DIFFERENCE, ComparedModel, drawn
+from pages.components.compare.common import (
+    DIFFERENCE,
+    DIGITS,
+    ComparedModel,
+    drawn,
+)
 from pages.components.shared.charts import similarity_bars
+from pages.components.shared.formatting.decimals import decimals
 from pages.components.shared.shell import error_messages
 from training.evaluation.probe_groups import BundledGroup, ProbeGroup, bundled_groups, score
 from training.evaluation.probe_sets import GROUPS_SET
@@ -86,11 +93,12 @@ def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> Non
 def _row(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str, str]:
     """The cells of a row: shares as percentages, cosines with three decimals."""
     share = " below " in name
-    cells = [f"{value:.0%}" if share else f"{value:.3f}" for value in values]
+    cells = [f"{value:.0%}" if share else decimal(value, DIGITS) for value in values]
     row = dict(zip(letters, cells, strict=True))
     if len(values) > 1:
         change = values[1] - values[0]
-        row[DIFFERENCE] = f"{change * 100:+.0f} points" if share else f"{change:+.3f}"
+        points = f"{decimal(change * 100, 0, sign=True)} points"
+        row[DIFFERENCE] = points if share else decimal(change, DIGITS, sign=True)
     return row
 
 
@@ -140,23 +148,20 @@ def _one_group(
     st.header("Groups", anchor=False)
     topics = {made.anchor: made.topic for made in bundled_groups()}
     table = [
-        ({"Topic": topics.get(groups[at].anchor, "")} if name == GROUPS_SET else {})
-        | {"Anchor": groups[at].anchor}
+        {"Anchor": groups[at].anchor}
         | {f"Margin {letter}": values[at] for letter, values in margins.items()}
         | ({DIFFERENCE: change[at]} if len(sides) > 1 else {})
         | {f"Correct {letter}": values[at] > 0 for letter, values in margins.items()}
+        | ({"Topic": topics.get(groups[at].anchor, "")} if name == GROUPS_SET else {})
         for at in order
     ]
-    numbers = {
-        f"Margin {letter}": st.column_config.NumberColumn(format=COSINE) for letter in margins
-    }
     # One key per sort order: the same row number means another group in another order.
     event = st.dataframe(
-        table,
+        decimals(table, DIGITS, signed=[DIFFERENCE]),
         hide_index=True,
         height=320,
         key=f"compare-groups-{hash((name, *order))}",
-        column_config=numbers | {DIFFERENCE: st.column_config.NumberColumn(format="%+.3f")},
+        column_config={"Anchor": st.column_config.TextColumn(width=260)},
         on_select="rerun",
         selection_mode="single-row",
     )
@@ -168,7 +173,7 @@ def _one_group(
 def _verdict(group: ProbeGroup, side: ComparedModel) -> str:
     margin = _margin(group, side)
     ranked = "correctly" if margin > 0 else "incorrectly"
-    return f"Ranked {ranked} by {side.label} (margin {margin:+.2f})."
+    return f"Ranked {ranked} by {side.label} (margin {decimal(margin, 2, sign=True)})."
 
 
 def _margin(group: ProbeGroup, side: ComparedModel) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from curation.project.counts import LAST_RUNS
 from curation.project.opening import open_project
 from db.engine import writing
 from db.models import RunMetric, RunState
@@ -45,6 +46,17 @@ def test_an_unknown_run_or_kind_is_named() -> None:
         run = create_run(session, kind="dance", parameters={})
     assert "'dance'" in complaint("run", str(run.id))
     assert ask("status")["runs"][0]["state"] == "failed"
+
+
+def test_the_status_lists_a_waiting_run_among_many_newer_ones() -> None:
+    ask("init", "--empty")
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        waiting = create_run(session, kind="train", parameters={}).id
+        for _ in range(LAST_RUNS + 1):
+            create_run(session, kind="export", parameters={}).state = RunState.DONE
+    listed = [line.split() for line in show("status").splitlines()]
+    assert [str(waiting), "queued"] in [[line[0], line[-1]] for line in listed if line]
 
 
 @pytest.mark.slow

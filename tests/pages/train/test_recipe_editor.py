@@ -19,7 +19,7 @@ from tests.curation.support.families import add_plain_family
 from tests.pages.train.support.states import HOSTILE, page, page_text
 from training.recipe.plan import KIND
 from training.recipe.presets import PRESETS
-from training.recipe.schema import Recipe
+from training.recipe.schema import SOURCE_SHARES, Recipe
 from training.recipe.yaml_text import parse_recipe
 
 
@@ -71,6 +71,21 @@ def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
     )
     assert parse_recipe(box(test).value) == wanted
     assert not test.exception
+
+
+def test_shares_of_sources_without_triples_are_reported(project: Engine) -> None:
+    def reported(test: AppTest) -> list[str]:
+        return [
+            caption.value
+            for caption in test.caption
+            if "their shares have no effect" in caption.value
+        ]
+
+    test = page()
+    (sentence,) = reported(test)
+    assert all(source in sentence for source in SOURCE_SHARES)
+    box(test).set_value("sources: {}").run()
+    assert not reported(test)
 
 
 def test_what_a_browser_still_showed_is_nobodys_change(project: Engine, started: list[int]) -> None:

@@ -11,6 +11,7 @@ from db.engine import reading, writing
 from db.models import RunState
 from db.runs import get_run
 from db.settings import load_settings
+from pages.components.train.results import curve_charts
 from pages.components.train.section_choice import RESULTS, RUNS, SECTION
 from tests.pages.train.support.states import (
     HOSTILE,
@@ -26,6 +27,7 @@ from training.evaluation.probes import (
     own_probes,
 )
 from training.recipe.presets import PRESETS, QUICK
+from training.runs.curves import ROLES, Band
 
 
 def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project: Engine) -> None:
@@ -156,3 +158,49 @@ def test_own_probes_are_stored_at_once_and_a_problem_loses_nothing(project: Engi
     assert HOSTILE not in page_text(test)
     with reading(project) as session:
         assert own_probes(session) == []
+
+
+def test_the_table_of_runs_has_the_recipe_and_all_scores_before_anything_else(
+    project: Engine,
+) -> None:
+    finished_run(project)
+    columns = page(RUNS).dataframe[0].value.columns.tolist()
+    assert columns[:7] == [
+        "Run",
+        "Recipe",
+        "Ranked",
+        "Questions",
+        "Drift",
+        "STS",
+        "Retrieval",
+    ]
+
+
+def test_four_roles_have_four_line_styles_and_each_band_can_be_shown_alone() -> None:
+    bands = [
+        Band(epoch, epoch, name, 0.5, 0.4, 0.6) for name in ROLES.values() for epoch in range(2)
+    ]
+    spec = curve_charts.cosines(bands, dark=False).to_dict()
+    area, *edges = spec["layer"][:3]
+    dashes = area["encoding"]["strokeDash"]["scale"]["range"]
+    assert len({tuple(dash) for dash in dashes}) == len(ROLES) == 4
+    (picked,) = spec["params"]
+    assert picked["bind"] == "legend"
+    for layer in (area, *edges):
+        (condition,) = layer["encoding"]["opacity"]["condition"]
+        assert condition["param"] == picked["name"]
+
+
+def test_the_bands_of_a_run_in_progress_only_change_their_data() -> None:
+    specs = [
+        curve_charts.cosines(
+            [Band(epoch, epoch, "negations", 0.5, 0.4, 0.6) for epoch in range(epochs)],
+            dark=False,
+        ).to_dict()
+        for epochs in (2, 3)
+    ]
+    for spec in specs:
+        spec.pop("data", None)
+        for layer in spec["layer"]:
+            layer.pop("data", None)
+    assert specs[0] == specs[1]

@@ -243,6 +243,12 @@ def test_published_bars_are_hollow_in_the_colour_of_their_training() -> None:
     assert published["mark"]["fill"] == "transparent" and "fill" not in published["encoding"]
     assert published["encoding"]["stroke"]["scale"] == measured["encoding"]["fill"]["scale"]
     assert measured["encoding"]["stroke"]["scale"]["domain"] == arms
+    (of_items,) = (
+        entry["field"] for entry in measured["encoding"]["tooltip"] if entry["title"] == "n"
+    )
+    shown = {(bar["hollow"], bar[of_items]) for bar in published["data"]["values"]}
+    assert {text for hollow, text in shown if hollow} == {"not reported"}
+    assert all(text.isdecimal() for hollow, text in shown if not hollow)
 
 
 def test_the_trade_off_begins_at_the_base_encoder_and_goes_up_where_it_is_better() -> None:

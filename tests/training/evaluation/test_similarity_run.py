@@ -14,7 +14,7 @@ from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.models import Encoder
+from db.models import Encoder, Run
 from db.settings import Settings, load_settings
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import Copies
@@ -37,6 +37,7 @@ from training.evaluation.similarity_run import (
 )
 from training.models.known import (
     clean_name,
+    encoder_choice,
     find_encoder,
     list_encoders,
     newest_trained,
@@ -196,6 +197,26 @@ def test_a_trained_model_goes_by_its_name_and_by_its_folder(
         assert find_encoder(session, name) == find_encoder(session, str(model))
     measure(engine, settings, name, set_name=FIGURE_1_SET)
     assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
+
+
+def test_the_run_with_the_highest_number_trained_last_whichever_ended_first(
+    engine: Engine,
+) -> None:
+    with writing(engine) as session:
+        runs = [Run(kind="train", parameters={}) for _ in range(2)]
+        session.add_all(runs)
+        session.flush()
+        earlier, later = runs
+        for run in (later, earlier):  # stored in the order in which they ended
+            name = f"run {run.id}: tiny, release 1"
+            session.add(
+                Encoder(name=name, fingerprint=f"{run.id:064}", path=f"{run.id}", run_id=run.id)
+            )
+            session.flush()
+        first, last = (f"run {run.id}: tiny, release 1" for run in (earlier, later))
+    with reading(engine) as session:
+        assert newest_trained(session) == encoder_choice(session).after == last
+        assert list_encoders(session) == [DEFAULT_ENCODER, last, first, TRAINED_ENCODER]
 
 
 def test_measurements_stay_without_the_model_and_new_ones_are_refused(

@@ -194,7 +194,7 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
     colours = palette(dark=dark)
     models = list(dict.fromkeys(box.model for box in found))
     grades = list(dict.fromkeys(box.grade for box in found))
-    labels = {box.grade: f"{box.grade}\n{box.n:,} pairs" for box in found}
+    labels = {box.grade: f"{box.grade.replace('-', '−')}\n{box.n:,} pairs" for box in found}
     table = pd.DataFrame(
         [{**box._asdict(), "label": labels[box.grade], "series": box.model} for box in found]
     )

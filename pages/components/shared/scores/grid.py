@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from curation.numbers import decimal
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from training.benchmarks.results.paper_tables import DECIMALS, Line, ScoreCell, cells
@@ -100,14 +101,14 @@ def _cell(cell: ScoreCell | None) -> Markup:
 
 def points(score: float) -> str:
     """A score as text."""
-    return f"{score:.{DECIMALS}f}".replace("-", "−")
+    return decimal(score, DECIMALS)
 
 
 def _delta(delta: float | None) -> Markup:
     """The difference to the base model in points. The sign repeats the meaning of the colour."""
     if delta is None:
         return _NOTHING
-    shown = f"{delta:+.{DECIMALS}f}".replace("-", "−")
+    shown = decimal(delta, DECIMALS, sign=True)
     way = "same" if not shown.strip("+−0.") else "up" if delta > 0 else "down"
     return Markup(' <small class="hg-{}" title="against the base model">{}</small>').format(
         way, shown

@@ -17,6 +17,7 @@ from pages.components.train.section_choice import choose_run
 from training.llm.card import shown
 from training.llm.figures import NAMES, RIGHT
 from training.llm.request import list_language_finetunings, request_of
+from training.models.display_names import short_name
 
 
 def show() -> None:
@@ -97,7 +98,11 @@ def _all(done: Sequence[Run]) -> None:
         [_line(run) for run in done],
         hide_index=True,
         key="llm-runs",
-        column_config={"Correct before": share, "Correct after": share},
+        column_config={
+            "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+            "Correct before": share,
+            "Correct after": share,
+        },
     )
 
 
@@ -106,7 +111,7 @@ def _line(run: Run) -> dict[str, Any]:
     return {
         "Run": run.id,
         "When": clock.local(run.created_at).replace(tzinfo=None),
-        "Base": request.base,
+        "Base": short_name(request.base),
         "Release": request.release,
         "Questions about": LABELS[request.recipe.arm],
         "Pairs": result["pairs"]["train"],

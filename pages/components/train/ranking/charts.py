@@ -6,12 +6,12 @@ from typing import Any
 import altair as alt
 
 from pages.components.shared.charts.palette import palette
-from pages.components.train.results.curve_charts import DASHES, HEIGHT, lines
+from pages.components.train.results.curve_charts import HEIGHT, lines
 from training.ranking.epochs import QUANTILE_NAMES, SPREAD, EpochFigures
 from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, quantile
 from training.runs.curves import CurvePoint
 
-MOST = len(DASHES)
+MOST = 3
 """Maximum number of runs in a chart."""
 
 

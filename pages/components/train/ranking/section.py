@@ -15,6 +15,9 @@ from training.models.display_names import short_name
 from training.ranking.epochs import with_epochs
 from training.ranking.request import list_finetunings, pair_counts, request_of
 
+HASH_WIDTH = 110
+"""Width in pixels of a column that shows about 12 characters of a hash."""
+
 _PROBLEM = "nevir_again_problem"
 
 _IDEA = (
@@ -105,7 +108,15 @@ def _taught(runs: Sequence[Run]) -> None:
     if not runs:
         return
     st.markdown("**Models and their training data**")
-    st.dataframe([_facts(run) for run in runs], hide_index=True, key="nevir-taught")
+    digest = st.column_config.TextColumn(
+        width=HASH_WIDTH, help="Of the training pairs. Double-click a cell to see the whole hash."
+    )
+    st.dataframe(
+        [_facts(run) for run in runs],
+        hide_index=True,
+        key="nevir-taught",
+        column_config={"SHA-256": digest},
+    )
     st.page_link(
         "pages/benchmarks.py",
         label="Compare with other models",
@@ -120,7 +131,6 @@ def _facts(run: Run) -> dict[str, object]:
         "Model": result["name"],
         "Architecture": result["architecture"],
         "Training data": data["name"],
-        "SHA-256": data["hash"],
         "Pairs": data["trained_on"],
         "Source passages": data["passages"],
         "Evaluated on": validation.get("name") or "held-out pairs",
@@ -128,5 +138,6 @@ def _facts(run: Run) -> dict[str, object]:
         "Loss": result["loss"],
         "Epochs": request.epochs,
         "Learning rate": request.learning_rate,
+        "SHA-256": data["hash"],
         "Folder": str(open_project.settings().data_folder / result["model"]),
     }

@@ -23,7 +23,7 @@ CELL, HEADS = 44, 110
 SLOPE = -30
 """Angle in degrees of the heat map's column headers."""
 
-DASHES = ([1, 0], [6, 3], [2, 2])
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 """Line styles that repeat the colours."""
 
 
@@ -136,7 +136,10 @@ def _distinct(names: list[str], colours: list[str]) -> dict[str, Any]:
 
 
 def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
-    """Cosine by role and epoch: mean and standard deviation (NevIR's Figure 8)."""
+    """Cosine by role and epoch: mean and standard deviation (NevIR's Figure 8).
+
+    The bands of the roles overlap, so a click on a legend entry shows only its band.
+    """
     roles = palette(dark=dark).roles
     shown = {band.series for band in bands}
     series = {name: roles[role.name.lower()] for role, name in ROLES.items() if name in shown}
@@ -151,19 +154,23 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
         ],
         **_distinct(list(series), list(series.values())),
     )
-    # Bands of several roles overlap to grey; their edges keep the colours.
-    spread = base.mark_area(fillOpacity=0.05, strokeOpacity=0.75, strokeWidth=1).encode(
-        y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)),
-        y2="upper:Q",
-        stroke=alt.Stroke(
-            "series:N",
-            scale=alt.Scale(domain=list(series), range=list(series.values())),
-            legend=None,
-        ),
-    )
+    picked = alt.selection_point(name="picked_role", fields=["series"], bind="legend")
+
+    def visible(opacity: float) -> Any:
+        return alt.when(picked).then(alt.value(opacity)).otherwise(alt.value(0))
+
+    lower = alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False))
+    spread = base.mark_area().encode(y=lower, y2="upper:Q", opacity=visible(0.08))
+    # Overlapping bands turn grey; their edges keep the colours.
+    edges = [
+        base.mark_line(strokeWidth=1).encode(y=edge, opacity=visible(0.6))
+        for edge in (lower, alt.Y("upper:Q"))
+    ]
     mean = alt.Y("mean:Q")
     chart: Any = alt.layer(
-        spread,
+        # Without a name, the view gets one that changes with the data.
+        spread.properties(name="bands").add_params(picked),
+        *edges,
         base.mark_line().encode(y=mean),
         base.mark_point(filled=True, size=36, opacity=1).encode(y=mean),
     ).properties(height=HEIGHT + LEGEND)

@@ -21,7 +21,7 @@ SAID = {
     "shares": "On held-out anchors. A triple is ranked correctly if its positive is closer to "
     "the anchor than its negative.",
     "cosines": "Mean cosine ± one standard deviation. Negations should fall, and hedges should not "
-    "change much.",
+    "change much. Click a legend entry to see only its band.",
     "pairs": "Triples ranked correctly at the latest evaluation, by type of positive (rows) and "
     "negative (columns).",
     "drift": "Root-mean-square change in the cosines between unrelated sentences, compared with "

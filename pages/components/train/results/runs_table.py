@@ -14,7 +14,6 @@ from pages.components.shared.shell import open_project
 from pages.components.train import section_choice
 from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
 from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
-from training.evaluation.similarity import ROLES
 from training.recipe.presets import changes, nearest
 from training.runs.comparison_table import (
     MOST,
@@ -31,6 +30,15 @@ from training.runs.comparison_table import (
 
 MOST_COMPARED = 8
 """Largest number of runs side by side."""
+
+_FIGURES = {
+    "Ranked": RANKED,
+    "Questions": QUESTIONS,
+    "Drift": DRIFT,
+    "STS": STS,
+    "Retrieval": RETRIEVAL,
+}
+"""The scores after training that the table shows. Few enough to be in view together."""
 
 PRESET, FIRST = "the nearest preset", "the first selected run"
 
@@ -80,32 +88,20 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
     st.caption(
         "Evaluated on the validation split of the release. Ranked: triples ranked correctly. "
         "Questions: SemAntoNeg-style questions answered correctly. Drift: change of the "
-        f"cosines between unrelated sentences; lower is better. {WHAT_IT_IS} The last three "
-        "columns: Figure 1 after training."
+        f"cosines between unrelated sentences; lower is better. {WHAT_IT_IS} Choose runs below to "
+        "see their scores before training, Figure 1, triples and steps."
     )
 
 
 def _line(row: TrainingRow) -> dict[str, Any]:
     return {
         "Run": f"/train?step=Results&run={row.run:06d}",  # as a text, it sorts like a number
-        "When": clock.local(row.when).replace(tzinfo=None),
+        "Recipe": _recipe(row),
+        **{column: row.after.get(figure) for column, figure in _FIGURES.items()},
         "Release": row.release,
         "Study": row.study,
-        "Preset": row.preset,
-        "Recipe": _recipe(row),
-        "Triples": row.triples,
-        "Steps": row.steps,
         "Minutes": row.minutes,
-        "Ranked before": row.before.get(RANKED),
-        "Ranked": row.after.get(RANKED),
-        "Questions before": row.before.get(QUESTIONS),
-        "Questions": row.after.get(QUESTIONS),
-        "Drift": row.after.get(DRIFT),
-        "STS before": row.before.get(STS),
-        "STS": row.after.get(STS),
-        "Retrieval before": row.before.get(RETRIEVAL),
-        "Retrieval": row.after.get(RETRIEVAL),
-        **{role.capitalize(): row.figure_1.get(role) for role in ROLES},
+        "When": clock.local(row.when).replace(tzinfo=None),
     }
 
 
@@ -118,18 +114,6 @@ def _recipe(row: TrainingRow) -> str:
 
 
 def _columns() -> dict[str, Any]:
-    numbers = (
-        "Ranked before",
-        "Ranked",
-        "Questions before",
-        "Questions",
-        "Drift",
-        "STS before",
-        "STS",
-        "Retrieval before",
-        "Retrieval",
-        *(role.capitalize() for role in ROLES),
-    )
     return {
         "Run": st.column_config.LinkColumn(
             display_text=r"run=0*(\d+)",
@@ -137,15 +121,12 @@ def _columns() -> dict[str, Any]:
             width=60,
             help="Opens its results in another tab.",
         ),
-        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         "Recipe": st.column_config.TextColumn(
             width=260, help="The closest preset, and how the recipe differs from it."
         ),
-        **{
-            name: st.column_config.NumberColumn(format="localized") for name in ("Triples", "Steps")
-        },
+        **{name: st.column_config.NumberColumn(format="%.3f") for name in _FIGURES},
         "Minutes": st.column_config.NumberColumn(format="%.1f"),
-        **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
+        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
     }
 
 

@@ -11,6 +11,7 @@ from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from pages.components.shared.charts import save, similarity_bars
+from pages.components.shared.formatting.decimals import decimals
 from pages.components.shared.runs import no_results, progress_view
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import live, section_choice
@@ -186,9 +187,9 @@ def _distributions(run: Run) -> None:
     )
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(
-            _numbers(rows, known),
+            decimals(_numbers(rows, known), signed=["Change"]),
             hide_index=True,
-            column_config={"Part": st.column_config.TextColumn(width=230)},
+            column_config={"Part": st.column_config.TextColumn(width=130)},
         )
 
 

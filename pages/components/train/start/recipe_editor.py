@@ -17,6 +17,7 @@ import streamlit as st
 
 from curation.release.portions import Portion
 from db.errors import HedgerowError
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import error_messages
 from training.recipe.schema import Loss, Recipe, Watched
 from training.recipe.yaml_text import LARGEST, parse_recipe
@@ -159,6 +160,11 @@ def draw(
         on_change=take_up,
         help="The whole recipe. The fields above write into it. Missing keys take their defaults.",
     )
+    if absent := [source for source in recipe.sources if source not in sources]:
+        st.caption(
+            "The data has no triples from these sources, so their shares have no effect: "
+            f"{', '.join(map(plain, absent))}."
+        )
     _in_and_out(shown, default)
     _meanings(recipe)
 

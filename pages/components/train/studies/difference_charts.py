@@ -68,6 +68,7 @@ def differences(
             "metric": NAMES.get(row.figure, row.figure),
             "kind": "published" if row.published else "measured here",
             "hollow": row.published,
+            "items": _items(row),
         }
         for row in rows
     ]
@@ -86,7 +87,7 @@ def differences(
             alt.Tooltip("reference:Q", title=against.capitalize(), format=".3f"),
             alt.Tooltip("value:Q", title="After training", format=".3f"),
             alt.Tooltip("difference:Q", title=f"Difference ({unit})", format="+.1f"),
-            alt.Tooltip("n:Q", title="n"),
+            alt.Tooltip("items:N", title="n"),
         ],
     )
     above = _legend(colours.ink)
@@ -122,6 +123,11 @@ def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
     ]
 
 
+def _items(row: DifferenceRow | FigureRow) -> str:
+    """The number of items for a tooltip; papers do not report it."""
+    return "not reported" if row.n is None else f"{row.n:,}"
+
+
 def _label(row: DifferenceRow) -> str:
     name = "\n".join(textwrap.wrap(NAMES.get(row.figure, row.figure), LABEL_WIDTH))
     return f"{name}\n(published)" if row.published else name
@@ -151,7 +157,7 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
     colours = palette(dark=dark)
     names = [name for figure, name in NAMES.items() if any(row.figure == figure for row in rows)]
     paint = alt.Scale(domain=names, range=_paints(len(names), colours))
-    table = [{**row._asdict(), "series": NAMES[row.figure]} for row in rows]
+    table = [{**row._asdict(), "series": NAMES[row.figure], "items": _items(row)} for row in rows]
     numbers = sorted({row.triples or 0 for row in rows})
     y = alt.Y("value:Q", title="score on the validation split", scale=alt.Scale(zero=False))
     base = alt.Chart(alt.Data(values=table)).encode(
@@ -167,7 +173,7 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("triples:Q", title="Triples", format=",d"),
             alt.Tooltip("value:Q", title="After training", format=".3f"),
             alt.Tooltip("before:Q", title="Base encoder", format=".3f"),
-            alt.Tooltip("n:Q", title="n"),
+            alt.Tooltip("items:N", title="n"),
         ],
     )
     shape = alt.Shape(

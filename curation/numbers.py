@@ -1,0 +1,11 @@
+"""Numbers as text."""
+
+
+def decimal(value: float, digits: int, *, sign: bool = False) -> str:
+    """Return '0.51' or '−0.51', with a minus sign (U+2212) instead of a hyphen.
+
+    Args:
+        digits: number of decimal places.
+        sign: whether to write '+0.51'.
+    """
+    return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
