@@ -175,7 +175,8 @@ def _models(counts: CachedCounts) -> None:
 
 def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
+    key = f"one-line-model-{model.id}"
+    with st.container(horizontal=True, vertical_alignment="center", key=key):
         st.text(model.name, width="stretch")
         state = "switched on" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
