@@ -50,18 +50,19 @@ def _welcome() -> None:
         )
         if asked:
             _load()
-    st.page_link(
-        "pages/anchors.py",
-        label="Browse the other corpora",
-        icon=":material/library_books:",
-        query_params={"part": "Corpora"},
-    )
-    st.page_link(
-        "pages/anchors.py",
-        label="Add your own anchors",
-        icon=":material/notes:",
-        query_params={"part": "Add"},
-    )
+    with st.container(horizontal=True):
+        st.page_link(
+            "pages/anchors.py",
+            label="Browse the other corpora",
+            icon=":material/library_books:",
+            query_params={"part": "Corpora"},
+        )
+        st.page_link(
+            "pages/anchors.py",
+            label="Add your own anchors",
+            icon=":material/notes:",
+            query_params={"part": "Add"},
+        )
 
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None) -> None:
