@@ -17,8 +17,8 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 OF_EACH = 3
 """Default number of examples per type."""
 
-_ROW = 74
-"""Row height in pixels for three lines. Streamlit wraps text only in rows higher than 64."""
+_ROW = 88
+"""Row height in pixels for four lines. Streamlit wraps text only in rows higher than 64."""
 
 _PROBLEM, _MESSAGE = "generate_examples_problem", "generate_examples_told"
 
