@@ -50,18 +50,19 @@ def _welcome() -> None:
         )
         if asked:
             _load()
-    st.page_link(
-        "pages/anchors.py",
-        label="Browse the other corpora",
-        icon=":material/library_books:",
-        query_params={"part": "Corpora"},
-    )
-    st.page_link(
-        "pages/anchors.py",
-        label="Add your own anchors",
-        icon=":material/notes:",
-        query_params={"part": "Add"},
-    )
+    with st.container(horizontal=True):
+        st.page_link(
+            "pages/anchors.py",
+            label="Browse the other corpora",
+            icon=":material/library_books:",
+            query_params={"part": "Corpora"},
+        )
+        st.page_link(
+            "pages/anchors.py",
+            label="Add your own anchors",
+            icon=":material/notes:",
+            query_params={"part": "Add"},
+        )
 
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None) -> None:
@@ -230,17 +231,17 @@ def _recent(runs: Collection[Run]) -> None:
             "Run": f"{kind_of(run.kind).address(run)}#run-{run.id:06d}",  # sorts like a number
             "Task": kind_of(run.kind).title,
             "State": progress_view.STATES[run.state],
-            "Message": _outcome(run),
             "Started": run.started_at or run.created_at,
+            "Message": _outcome(run),
         }
         for run in runs
     ]
     begun = st.column_config.DatetimeColumn(
         format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
     )
-    message = st.column_config.TextColumn(width="large")
+    message = st.column_config.TextColumn(width=560)
     number = st.column_config.LinkColumn(
-        display_text=r"#run-0*(\d+)", width=60, help="Opens the run in a new tab."
+        display_text=r"#run-0*(\d+)", width=60, pinned=True, help="Opens the run in a new tab."
     )
     st.dataframe(
         rows,

@@ -58,8 +58,20 @@ def _database_part() -> None:
     )
     _backups(facts.backups + made_backups(open_project.settings()))
     upkeep_panel.draw()
+
+
+def _contents_and_versions() -> None:
+    columns = st.container(key="columns-contents", gap="medium")
+    with columns.container():
+        _contents()
+    with columns.container():
+        _versions()
+
+
+def _contents() -> None:
+    st.header("Contents", anchor=False)
     st.dataframe(
-        [{"Rows": name.capitalize(), "Count": count} for name, count in facts.rows.items()],
+        [{"Rows": name.capitalize(), "Count": count} for name, count in _database().rows.items()],
         hide_index=True,
         key="rows",
         width="content",
@@ -80,7 +92,7 @@ def _backups(copies: list[Backup]) -> None:
     )
     st.dataframe(
         [
-            {"Backup": str(copy.path), "Size": size_text(copy.size), "Created": copy.made_at}
+            {"Created": copy.made_at, "Size": size_text(copy.size), "Backup": str(copy.path)}
             for copy in copies
         ],
         hide_index=True,
@@ -97,6 +109,7 @@ def _versions() -> None:
         hide_index=True,
         key="versions",
         width="content",
+        height="content",
         column_config={"Package": st.column_config.TextColumn(width="medium")},
     )
 
@@ -106,5 +119,5 @@ project_panels.draw()
 theme.draw()
 _machine()
 _database_part()
-_versions()
+_contents_and_versions()
 plug_ins_panel.draw()

@@ -16,6 +16,7 @@ from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from curation.generation.unstored_answers import STORE_AGAIN_SECONDS, Keeper, recover
+from curation.plurals import counted
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
@@ -241,5 +242,5 @@ class Worker:
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
         money = f", {self.ledger.cost()}" if self.ledger.money else ""
-        message = f"{self.done:,} answers stored{failed}{money}.{self.asker.gate.waits()}"
+        message = f"{counted(self.done, 'answer')} stored{failed}{money}.{self.asker.gate.waits()}"
         self.context.progress(self.done + self.failed, self.total, message)

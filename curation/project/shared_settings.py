@@ -26,7 +26,7 @@ from curation.project.opening import (
 from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
 from db.models import Diagnostic, Run, Variant
-from db.runs import list_runs
+from db.runs import list_runs, under_way
 from db.settings import Settings
 
 LARGEST_THRESHOLD = 10_000
@@ -38,25 +38,24 @@ class Consequences(NamedTuple):
 
     Attributes:
         waiting: variants not yet sorted into the queues by the current settings.
-        runs: the last runs of any kind, the newest first.
+        unfinished: the queued and running runs of the requested kinds.
         newest: the newest run of each requested kind.
     """
 
     waiting: int
-    runs: list[Run]
+    unfinished: list[Run]
     newest: list[Run]
 
 
-def consequences(session: Session, kinds: Iterable[str], *, looked_at: int) -> Consequences:
+def consequences(session: Session, kinds: Iterable[str]) -> Consequences:
     """The updates that are running or waiting after a change.
 
     Args:
         kinds: kinds of the runs that a change starts.
-        looked_at: the number of last runs.
     """
     return Consequences(
         count_to_reorder(session),
-        list_runs(session, limit=looked_at),
+        [run for kind in kinds for run in reversed(under_way(session, kind))],
         [run for kind in kinds for run in list_runs(session, kind=kind, limit=1)],
     )
 

@@ -1,6 +1,8 @@
 """The settings page: what it shows, what it changes, and what it never shows."""
 
 import json
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from curation.review.people.reviewers import Person, people
 from db.engine import reading, writing
 from db.migrate import head_revision
 from db.models import Reviewer, ReviewerKind, Run, RunState, Status, TeamRole, Variant
-from db.runs import create_run, get_run
+from db.runs import claim, create_run, get_run
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, unsafe_texts
 from tests.support.checkpoints import checkpoint
@@ -95,6 +97,19 @@ def test_a_reorder_that_failed_can_be_asked_for_again(
     assert "7 variants have not been sorted into the review queues" in texts(app)
     app.button(key="reorder").click().run()
     assert kinds(judged, started) == [queue_order.KIND]
+
+
+def test_only_runs_that_follow_a_change_of_these_settings_are_shown(
+    judged: Engine, open_page: OpenPage
+) -> None:
+    with writing(judged) as session:
+        training = create_run(session, kind="train", parameters={}).id
+        reorder = create_run(session, kind=queue_order.KIND, parameters={}).id
+    for number in (training, reorder):
+        claim(judged, number, host=socket.gethostname(), pid=os.getpid())
+    shown_runs = texts(open_page("settings"))
+    assert f"Run {reorder}: " in shown_runs
+    assert f"Run {training}: " not in shown_runs
 
 
 def test_another_encoder_is_measured_and_ordered_by(

@@ -35,9 +35,6 @@ FORMATS = {
 }
 FILE, PASTE = "file", "paste"
 WAYS = {FILE: "File", PASTE: "Pasted text"}
-_SIDE, _WIDTH = 490, 300
-"""Width in pixels at which two or three boxes fill a row."""
-
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
@@ -176,19 +173,17 @@ def _chosen(
 
 def _below_file(given: Given, reviewer_id: int | None) -> None:
     """Everything below the file: columns, questions, preview and button."""
-    row = st.container(horizontal=True)  # stacked in a narrow window
+    row = st.container(horizontal=True, key="filters-file")
     format = row.selectbox(
         "Read as",
         [None, *FORMATS],
         key="anchors-format",
         format_func=lambda kind: FORMATS[kind] if kind else "Detect automatically",
-        width=_WIDTH,
     )
     table = _table(given.key, format, given)
     column = row.selectbox(
         "Sentence column",
         table.columns,
-        width=_WIDTH,
         index=table.columns.index(table.sentence_column()),
         key=f"anchors-column-{given.key}",
     )
@@ -197,7 +192,6 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
     genre_column = row.selectbox(
         "Genre column",
         [None, *genres],
-        width=_WIDTH,
         index=1 + genres.index(guessed) if guessed in genres else 0,
         format_func=lambda name: "No column" if name is None else name,
         key=f"anchors-genres-{given.key}",
@@ -216,8 +210,8 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
             f"{file_rows.anchors(before.added)}."
         )
     file_rows.draw(shown, table, key=given.key)
-    with st.container(horizontal=True):  # stacked in a narrow window
-        facts = st.container(width=_SIDE), st.container(width=_SIDE)
+    columns_of_facts = st.container(key="columns-file", gap="medium")
+    facts = columns_of_facts.container(), columns_of_facts.container()
     include, size, seed = file_questions.rows_to_add(shown, key=given.key)
     rows = _chosen(key, include, size, seed, shown)
     originals = _originals(

@@ -81,10 +81,9 @@ def _picked(found: AnchorPage) -> list[str]:
 
 
 def _filters(choices: FilterChoices) -> AnchorFilter:
-    row = st.container(horizontal=True)  # below each other in a narrow window
+    row = st.container(horizontal=True, key="filters-anchors")
     text = row.text_input(
         "Search",
-        width=340,
         key="search",
         bind="query-params",
         placeholder="Part of a sentence, or a uid",
@@ -94,16 +93,15 @@ def _filters(choices: FilterChoices) -> AnchorFilter:
         row.selectbox(
             label,
             options,
-            width=width,
             index=None,
             key=f"anchors-{label.lower()}",  # other pages use the key "source"
             placeholder="All",
             on_change=_changed,
         )
-        for label, options, width in (
-            ("Source", choices.sources, 260),
-            ("Genre", choices.genres, 220),
-            ("Split", [split.value for split in Split], 160),
+        for label, options in (
+            ("Source", choices.sources),
+            ("Genre", choices.genres),
+            ("Split", [split.value for split in Split]),
         )
     )
     show = st.segmented_control(

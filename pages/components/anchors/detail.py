@@ -14,6 +14,7 @@ from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
+from pages.components.shared.formatting.diff import join
 from pages.components.shared.shell import open_project, rights, signin
 from pages.components.shared.variants import card as cards
 from pages.components.shared.variants.picked_variants import open_in_review
@@ -112,27 +113,7 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
     if not variants:
         st.text("This anchor has no variants yet.")
         return
-    labels = open_project.type_names()
-    st.dataframe(
-        [
-            {
-                "Variant": item.variant.text,
-                "Type": labels.get(item.variant.type_id, item.variant.type_id),
-                "Cue": item.variant.cue or "",
-                "Status": _status(item),
-                "Card": f"/review?variant={item.variant.uid}",
-            }
-            for item in variants
-        ],
-        hide_index=True,
-        key="anchor-variants",
-        column_config={
-            "Variant": st.column_config.TextColumn(width="large"),
-            "Card": st.column_config.LinkColumn(
-                display_text="Open", help="Opens the variant's card in Review in a new tab."
-            ),
-        },
-    )
+    markup.show(_table(variants))
     pending = [item.variant.id for item in variants if item.variant.status is Status.PENDING]
     if pending and anchor.retired_at is None:
         label = (
@@ -142,6 +123,30 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
         )
         if st.button(label, key="anchor-review", icon=":material/rate_review:"):
             open_in_review(pending, f"Anchor: {anchor.text}")
+
+
+def _table(variants: Sequence[Card]) -> Markup:
+    """The variants with their whole sentences, which an ``st.dataframe`` would cut."""
+    labels = open_project.type_names()
+    heads = ("Card", "Variant", "Type", "Status", "Cue")
+    rows = (
+        Markup(
+            '<tr><td><a href="{}" target="_blank" title="Opens the variant\'s card in Review in a '
+            'new tab.">Open</a></td><td><span class="hg-text" dir="auto">{}</span></td>'
+            "<td>{}</td><td>{}</td><td>{}</td></tr>"
+        ).format(
+            cards.permalink(item.variant.uid),
+            item.variant.text,
+            labels.get(item.variant.type_id, item.variant.type_id),
+            _status(item),
+            item.variant.cue or "",
+        )
+        for item in variants
+    )
+    return Markup(
+        '<div class="hg-found hg-of-anchor" tabindex="0" role="region" aria-label="Variants">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(join(Markup('<th scope="col">{}</th>').format(head) for head in heads), join(rows))
 
 
 def _status(item: Card) -> str:

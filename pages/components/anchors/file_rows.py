@@ -93,10 +93,10 @@ def _page(rows: Sequence[FileRow], table: FileTable, *, key: str) -> None:
         key=f"anchors-rows-{key}",
         height="auto" if len(rows) < 8 else 320,
         column_config={
-            place: st.column_config.NumberColumn(width=80, format="localized"),
-            "Text": st.column_config.TextColumn(width="large"),
-            "Result": st.column_config.TextColumn(width=110),
-            "Why": st.column_config.TextColumn(width="large"),
+            place: st.column_config.NumberColumn(width=60, pinned=True, format="localized"),
+            "Text": st.column_config.TextColumn(width="medium"),
+            "Result": st.column_config.TextColumn(width=90),
+            "Why": st.column_config.TextColumn(width="medium"),
         },
     )
 

@@ -26,9 +26,6 @@ MOST = 40
 
 WORDS = "Verdict values"
 
-_WIDTH = 300
-"""Width in pixels of the longest choice. A narrow window has fewer boxes per row."""
-
 _UNDECIDED = {Role.HEDGE: "Hedges", Role.NEGATION: "Negations"}
 
 
@@ -41,7 +38,7 @@ def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dic
     given: dict[str, str] = {}
     unsure = _is_unsure(table, guessed)
     with st.expander(f"Columns of {plain(table.name)}", expanded=unsure):
-        place = st.container(horizontal=True)
+        place = st.container(horizontal=True, key="filters-variant-columns")
         for column in asked:
             role = guessed.get(column, Role.IGNORE.value)
             given[column] = place.selectbox(
@@ -50,7 +47,6 @@ def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dic
                 index=options.index(role) if role in options else len(options),
                 format_func=lambda one: _named(one, types),
                 key=f"variants-column-{key}-{column}",
-                width=_WIDTH,
             )
         if len(asked) < len(table.columns):
             st.caption(

@@ -42,9 +42,9 @@ def _cues(view: PageView, types: list[VariantType]) -> None:
     if rows is None:
         counting()
         return
-    columns = st.container(key="columns-cues", gap="large")
+    rankings = st.container(key="rankings-cues")
     for entry in types:
-        with columns.container():
+        with rankings.container():
             _cues_of_type(view, entry, cue_use.cues_of(rows, view.scope, entry.id))
 
 
@@ -76,9 +76,9 @@ def _negators(view: PageView, types: list[VariantType]) -> None:
         counting()
         return
     st.caption(_drawn_from(found))
-    columns = st.container(key="columns-negators", gap="large")
+    rankings = st.container(key="rankings-negators")
     for entry in types:
-        with columns.container():
+        with rankings.container():
             _negators_of_type(view, entry, found)
 
 

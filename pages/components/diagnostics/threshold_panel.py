@@ -123,6 +123,8 @@ def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict
         table,
         hide_index=True,
         key="cut-by-type",
+        width="content",
+        height="content",
         column_config={
             "Measured": numbers,
             "Above": numbers,

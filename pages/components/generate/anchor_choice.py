@@ -38,10 +38,9 @@ def draw() -> Choice | None:
         persist_state="session",
     )
     roles = _roles(row)
-    row = st.container(horizontal=True)
+    row = st.container(horizontal=True, key="filters-generate")
     search = row.text_input(
         "Search",
-        width=340,  # room for the placeholder; the others wrap in a narrow window
         key="generate-search",
         placeholder="Part of a sentence",
         max_chars=200,

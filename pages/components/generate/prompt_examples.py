@@ -7,6 +7,7 @@ import streamlit as st
 from curation.generation.examples.choosing import MOST, choose_examples
 from curation.generation.examples.few_shot import Example, from_rows
 from curation.generation.examples.versions import save_with_examples
+from curation.plurals import counted
 from curation.taxonomy.roles import Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
@@ -16,6 +17,9 @@ from pages.components.shared.shell import error_messages, open_project, rights, 
 OF_EACH = 3
 """Default number of examples per type."""
 
+_ROW = 88
+"""Row height in pixels for four lines. Streamlit wraps text only in rows higher than 64."""
+
 _PROBLEM, _MESSAGE = "generate_examples_problem", "generate_examples_told"
 
 
@@ -24,7 +28,7 @@ def draw(chosen: PromptVersion, role: Role) -> None:
     if message := st.session_state.pop(_MESSAGE, ""):
         st.text(message)
     if chosen.examples:
-        with st.expander(f"{len(chosen.examples)} examples", icon=":material/list:"):
+        with st.expander(counted(len(chosen.examples), "example"), icon=":material/list:"):
             st.dataframe(
                 [_line(example) for example in from_rows(chosen.examples)],
                 hide_index=True,
@@ -80,10 +84,18 @@ def _form(chosen: PromptVersion, role: Role) -> None:
         hide_index=True,
         disabled=["Type", "Anchor", "Variant", "Cue", "Edited"],
         key=f"generate-examples-{role}-{number}-{seed}-{len(found)}",
+        height="content",
+        row_height=_ROW,
+        column_config={
+            "Use": st.column_config.CheckboxColumn(width=60, pinned=True),
+            "Type": st.column_config.TextColumn(width=130),
+            "Anchor": st.column_config.TextColumn(width=200),
+            "Variant": st.column_config.TextColumn(width=200),
+        },
     )
     kept = [example for example, row in zip(found, edited, strict=True) if row["Use"]]
     st.button(
-        f"Save version with {len(kept)} examples",
+        f"Save version with {counted(len(kept), 'example')}",
         key="generate-save-examples",
         disabled=not kept,
         on_click=_save,

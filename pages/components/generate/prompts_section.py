@@ -38,10 +38,10 @@ def draw(counts: CachedCounts) -> None:
     role, chosen = prompt_editor.choose(_NAMES, place=_PLACE)
     _facts(chosen, counts)
     prompt_editor.show_message(place=_PLACE)
-    left, right = st.columns(2)
-    with left:
+    columns = st.container(key="columns-prompts", gap="medium")
+    with columns.container():
         template = prompt_editor.editor(chosen, role, place=_PLACE)
-    with right:
+    with columns.container():
         _preview(template, role, from_rows(chosen.examples))
     if role in ROLES:
         prompt_examples.draw(chosen, role_of(role))

@@ -19,8 +19,6 @@ from curation.review.opinions import model_verdicts
 from curation.review.opinions.model_verdicts import ModelReviewer, SwitchPlan
 from curation.review.opinions.stored import judges
 from curation.review.people.roles import Role
-from curation.upkeep.backup_run import KIND as BACKUP
-from curation.upkeep.check_run import KIND as CHECK
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table
@@ -31,17 +29,12 @@ from pages.components.shared.shell.count_cache import CachedCounts
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that changing these settings starts."""
 
-STARTED_HERE = (*FOLLOW_A_CHANGE, BACKUP, CHECK)
-
-INSPECTED = 50
-"""Number of recent runs to search for unfinished ones."""
-
 _ASKED = "switch_asked"
 _MESSAGE = "settings_told"
 
 
 def draw() -> None:
-    """Show the panels, and the progress of a run they started."""
+    """Show the panels, and the progress of the runs that follow a change."""
     st.header("Project", anchor=False)
     st.caption("These settings apply to everybody in this project.")
     if message := st.session_state.pop(_MESSAGE, ""):
@@ -61,19 +54,13 @@ def draw() -> None:
 
 def _at_work() -> None:
     """Show what is running, what is waiting after a change, or why nothing runs."""
-    waiting, last, newest = open_project.ask(consequences, FOLLOW_A_CHANGE, looked_at=INSPECTED)
-    busy = [
-        run
-        for run in reversed(last)
-        if run.state == RunState.RUNNING
-        or (run.state == RunState.QUEUED and run.kind in STARTED_HERE)
-    ]
-    for run in busy:
+    waiting, unfinished, newest = open_project.ask(consequences, FOLLOW_A_CHANGE)
+    for run in unfinished:
         progress_view.follow(run)
     for run in newest:
         if run.state in (RunState.FAILED, RunState.INTERRUPTED):
             progress_view.stopped(run)
-    if waiting and not any(run.kind == queue_order.KIND for run in busy):
+    if waiting and not any(run.kind == queue_order.KIND for run in unfinished):
         with st.container(border=True, key="reorder-waits"):
             st.text(
                 f"{counted(waiting, 'variant')} {_has(waiting)} not been sorted into the review "
@@ -188,7 +175,8 @@ def _models(counts: CachedCounts) -> None:
 
 def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
+    key = f"one-line-model-{model.id}"
+    with st.container(horizontal=True, vertical_alignment="center", key=key):
         st.text(model.name, width="stretch")
         state = "switched on" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")

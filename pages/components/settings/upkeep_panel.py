@@ -7,7 +7,7 @@ from curation.upkeep.backup_run import KIND as BACKUP
 from curation.upkeep.check_run import KIND as CHECK
 from curation.upkeep.checking import CheckResult
 from db.models import Run, RunState
-from db.runs import list_runs
+from db.runs import UNFINISHED, list_runs
 from pages.components.shared.formatting.clock import local
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import open_project, rights
@@ -84,14 +84,16 @@ def _check() -> None:
 
 
 def _is_under_way(run: Run | None) -> bool:
-    return run is not None and run.state in (RunState.QUEUED, RunState.RUNNING)
+    return run is not None and run.state in UNFINISHED
 
 
 def _last_result(run: Run | None) -> None:
-    """Show the result of the last run; a running one is followed at the top of the page."""
+    """Show the progress of an unfinished run, or the result of the last one."""
     if run is None:
         return
-    if run.state in _STOPPED:
+    if _is_under_way(run):
+        progress_view.follow(run)
+    elif run.state in _STOPPED:
         st.text(progress_view.why(run))
     elif run.state == RunState.DONE:
         when = local(run.finished_at or run.created_at)

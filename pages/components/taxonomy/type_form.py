@@ -91,6 +91,8 @@ def fields(form: Form) -> OwnType:
         )
     with columns.container():
         check = _check(form, role)
+    with st.expander("More checks"):
+        check |= _rest_of_check(form)
     line, guideline = _more(form, with_cue=bool(check["require_cue"]))
     # Last, because Streamlit forgets the input of a box that a rerun does not render.
     surface_check = read_check(check)
@@ -147,8 +149,6 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         index=list(_CONTENT).index(_content(known)),
         format_func=lambda key: _CONTENT[key],
     )
-    with st.expander("More checks"):
-        rest = _rest_of_check(form, known)
     return {
         "require_new": required,
         "forbid_new": forbidden,
@@ -157,7 +157,6 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         "require_replaced_content": content == "required",
         "forbid_replaced_content": content == "forbidden",
         "forbid_reversed_content": content == "reworded",
-        **rest,
     }
 
 
@@ -169,54 +168,58 @@ def _content(check: SurfaceCheck) -> str:
     return "reworded" if check.forbid_reversed_content else "free"
 
 
-def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
-    scope = st.selectbox(
-        "Scope of “Must add” and “Must not add”",
-        list(_SCOPES),
-        key=form.of("scope"),
-        index=list(_SCOPES).index(known.scope),
-        format_func=lambda key: _SCOPES[key],
-        help='The main clause excludes a hedging frame such as "I am not sure, but …"',
-    )
-    lost = st.number_input(
-        "Content words that may be dropped",
-        0,
-        100,
-        known.max_lost_content,
-        key=form.of("lost"),
-        placeholder="Any number",
-    )
-    unwanted = st.text_area(
-        "Forbidden words (a variant must not add any)",
-        "\n".join(known.forbid_words),
-        key=form.of("unwanted"),
-        height=80,
-        placeholder="One per line",
-    )
-    unless = st.text_area(
-        "Words allowed only if the anchor has certain words",
-        "\n".join(
-            f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
-            for rule in known.forbid_words_unless
-        ),
-        key=form.of("unless"),
-        height=80,
-        placeholder="no longer, any longer | still, remain",
-        help="The words before the bar may be added only if the anchor has one of the words "
-        "after it.",
-    )
-    prefixes = st.text_input(
-        "Negative prefixes",
-        ", ".join(known.negative_prefixes),
-        key=form.of("prefixes"),
-        placeholder="Replaces the built-in list, for example: un, non",
-    )
-    suffixes = st.text_input(
-        "Negative suffixes",
-        ", ".join(known.negative_suffixes),
-        key=form.of("suffixes"),
-        placeholder="Replaces the built-in list, for example: less, free",
-    )
+def _rest_of_check(form: Form) -> dict[str, object]:
+    known = form.known.surface_check if form.known else SurfaceCheck()
+    columns = st.container(key=f"columns-checks-{form.key}", gap="medium")
+    with columns.container():
+        scope = st.selectbox(
+            "Scope of “Must add” and “Must not add”",
+            list(_SCOPES),
+            key=form.of("scope"),
+            index=list(_SCOPES).index(known.scope),
+            format_func=lambda key: _SCOPES[key],
+            help='The main clause excludes a hedging frame such as "I am not sure, but …"',
+        )
+        unwanted = st.text_area(
+            "Forbidden words (a variant must not add any)",
+            "\n".join(known.forbid_words),
+            key=form.of("unwanted"),
+            height=80,
+            placeholder="One per line",
+        )
+        prefixes = st.text_input(
+            "Negative prefixes",
+            ", ".join(known.negative_prefixes),
+            key=form.of("prefixes"),
+            placeholder="Replaces the built-in list, for example: un, non",
+        )
+    with columns.container():
+        lost = st.number_input(
+            "Content words that may be dropped",
+            0,
+            100,
+            known.max_lost_content,
+            key=form.of("lost"),
+            placeholder="Any number",
+        )
+        unless = st.text_area(
+            "Words allowed only if the anchor has certain words",
+            "\n".join(
+                f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
+                for rule in known.forbid_words_unless
+            ),
+            key=form.of("unless"),
+            height=80,
+            placeholder="no longer, any longer | still, remain",
+            help="The words before the bar may be added only if the anchor has one of the words "
+            "after it.",
+        )
+        suffixes = st.text_input(
+            "Negative suffixes",
+            ", ".join(known.negative_suffixes),
+            key=form.of("suffixes"),
+            placeholder="Replaces the built-in list, for example: less, free",
+        )
     return {
         "scope": scope,
         "max_lost_content": lost,

@@ -14,7 +14,7 @@ from curation.generation.run import checked_request, request_generation
 from curation.generation.storing import store_attempts
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import execute
+from db.execution import RunContext, execute
 from db.models import Answer, CallState, ModelCall, Run, RunState, Variant
 from db.runs import request_pause
 from db.settings import Settings
@@ -50,6 +50,22 @@ def table(engine: Engine) -> list[tuple[Any, ...]]:
             ).order_by(Variant.uid)
         )
         return [tuple(row) for row in rows]
+
+
+def test_the_progress_says_how_many_answers_are_stored(
+    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+    report = RunContext.progress
+
+    def hear(context: RunContext, step: int, total: int, message: str) -> None:
+        heard.append(message)
+        report(context, step, total, message)
+
+    monkeypatch.setattr(RunContext, "progress", hear)
+    address, _ = serve_chat()
+    carry_out(anchors, home, base_url=address, roles=["negation"], selection={"limit": 1})
+    assert "1 answer stored." in heard
 
 
 @both_databases

@@ -48,6 +48,8 @@ def test_a_version_with_examples_is_saved_and_filled_in(
 ) -> None:
     app = prompts(open_page)
     assert "Save version with 3 examples" in [button.label for button in app.button]
+    app.number_input("generate-examples-number").set_value(1).run()
+    assert "Save version with 1 example" in [button.label for button in app.button]
     app.number_input("generate-examples-number").set_value(2).run()
     app.button("generate-save-examples").click().run()
     assert "Saved as version 2." in page_text(app)

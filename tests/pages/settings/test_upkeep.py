@@ -39,7 +39,9 @@ def test_a_backup_is_made_and_listed(
     app.checkbox(key="backup-artifacts").set_value(False).run()
     app.button(key="backup").click().run()
     assert app.button(key="backup").disabled
-    assert "Back up" in texts(app)  # the run is followed
+    lines = texts(app).splitlines()  # the panel follows its run
+    run = f"Run {started[0]}: Back up the project"
+    assert lines.index("Backup") < lines.index(run) < lines.index("Check")
     assert carry_out(with_source, started[0]) == BACKUP
     app = open_page("settings")
     (made,) = (home / "backups").iterdir()

@@ -46,7 +46,7 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     ends = pd.DataFrame([{"low": 0.0, "right": 0.0}, {"low": 1.0, "right": 1.0}])
     line = (
         alt.Chart(ends)
-        .mark_line(strokeDash=[4, 3], color=colours.quiet)
+        .mark_line(strokeDash=[4, 3], color=colours.ink)
         .encode(x="low:Q", y="right:Q")
     )
     chart: Any = alt.layer(bars, line, numbers)

@@ -99,7 +99,8 @@ def heat_map(
     )
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
-    return _in_rows([rectangles, numbers, shares], CELL)
+    chart = _in_rows([rectangles, numbers, shares], CELL)
+    return chart.properties(padding={"right": 30, "bottom": 5})  # room for the last, slanted header
 
 
 def _in_rows(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
