@@ -111,11 +111,11 @@ def _seen(page: Page, place: str) -> Seen:
     return Seen(place, made(page), misfits(page), light, dark)
 
 
-def test_every_page_was_seen(visits: list[Seen]) -> None:
+def test_every_page_was_visited(visits: list[Seen]) -> None:
     assert {seen.place.partition(",")[0] for seen in visits} == set(PAGES)
 
 
-def test_no_text_is_taken_for_more_than_text(visits: list[Seen], events: list[str]) -> None:
+def test_every_text_is_shown_as_plain_text(visits: list[Seen], events: list[str]) -> None:
     assert {seen.place: seen.made for seen in visits if seen.made} == {}
     assert events == []
 

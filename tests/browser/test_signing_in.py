@@ -74,7 +74,7 @@ def _decisions(home: Path) -> list[tuple[object, ...]]:
     return rows(home, "SELECT variant_id, reviewer_id, verdict FROM decision ORDER BY id")
 
 
-def test_who_signs_in_may_what_the_settings_say(
+def test_people_who_sign_in_get_the_rights_from_the_settings(
     address: str, home: Path, page: Page, other: Page
 ) -> None:
     # The first visitor of a fresh server, who opens a card by its link, sees nothing of it.

@@ -27,7 +27,7 @@ def asked(page: Page) -> Locator:
     return page.locator(".hg-checks.hg-asked")
 
 
-def test_the_checks_are_shown_while_one_writes_and_what_they_flag_is_asked_about_once(
+def test_checks_are_shown_while_typing_and_flags_need_one_confirmation(
     desk: Page, home: Path
 ) -> None:
     box = editor(desk, "e", "New wording")
@@ -52,7 +52,7 @@ def test_the_checks_are_shown_while_one_writes_and_what_they_flag_is_asked_about
     assert rows(home, kept) == [(FLAGGED, "accepted")]
 
 
-def test_ctrl_enter_saves_from_every_field_and_what_was_typed_last(desk: Page, home: Path) -> None:
+def test_ctrl_enter_saves_from_every_field_with_the_latest_text(desk: Page, home: Path) -> None:
     for number, label in enumerate(("Type", "Note", "New wording")):
         box = editor(desk, "e", "New wording")
         box.fill(f"The bridge number {number} is")
@@ -70,7 +70,7 @@ def test_ctrl_enter_saves_from_every_field_and_what_was_typed_last(desk: Page, h
     assert desk.evaluate(DRAFTS) == []
 
 
-def test_on_a_slow_line_no_typed_letter_is_lost_to_the_checks(
+def test_a_slow_connection_loses_no_letters_typed_during_checks(
     project: Engine, home: Path, share: Share, chromium: Chromium
 ) -> None:
     """Answers arrive 600 ms late, while the next words are being typed."""
@@ -113,7 +113,7 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     eventually(desk, lambda: rows(home, kept) == [("word", "safe")])
 
 
-def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_discarded_or_saved(
+def test_every_editor_field_survives_closing_and_reloading_until_discarded_or_saved(
     desk: Page, home: Path
 ) -> None:
     wording, note, cue = "The bridge number 0 is perhaps safe, some say.", "My note", "some say"
@@ -173,7 +173,7 @@ def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_disc
     assert desk.evaluate(DRAFTS) == []
 
 
-def test_the_first_editor_of_a_browser_gives_the_cursor_to_the_wording(
+def test_the_first_editor_in_a_browser_puts_the_cursor_in_the_text(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     """A text area loads its code later than a text field, when it is shown for the first time."""

@@ -113,7 +113,7 @@ def test_card_and_keys_are_in_the_first_screen(
     check_first_screen(page, guide=False)
 
 
-def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
+def test_the_keys_stay_visible_below_a_card_taller_than_the_window(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
@@ -134,7 +134,7 @@ def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
     ("key", "place"),
     [("h", ".st-key-keys-list"), ("g", ".st-key-all-details"), ("l", ".st-key-last")],
 )
-def test_what_a_key_opens_comes_into_sight_and_the_card_comes_back(
+def test_a_panel_opened_by_key_scrolls_into_view_and_the_card_returns(
     key: str, place: str, long_card: str, home: Path, share: Share, page: Page
 ) -> None:
     page.set_viewport_size({"width": NARROW[0], "height": 560})
@@ -149,7 +149,7 @@ def test_what_a_key_opens_comes_into_sight_and_the_card_comes_back(
     expect(card(page)).to_be_in_viewport(ratio=0.5)
 
 
-def test_a_new_card_comes_into_sight_while_its_details_stay_open(
+def test_a_new_card_scrolls_into_view_while_its_details_stay_open(
     long_card: str, home: Path, share: Share, page: Page
 ) -> None:
     page.set_viewport_size({"width": NARROW[0], "height": 560})
@@ -194,7 +194,7 @@ def toggle_sidebar(page: Page) -> None:
     still(page)  # it slides
 
 
-def test_the_card_keeps_its_place_when_the_sidebar_goes_and_comes_back(
+def test_the_card_keeps_its_position_when_the_sidebar_toggles(
     long_card: str, home: Path, share: Share, page: Page
 ) -> None:
     visit(page, share(home), "/review?type=Hedge%3A+phrase")
@@ -219,7 +219,7 @@ def test_the_card_keeps_its_place_when_the_sidebar_goes_and_comes_back(
         press(page, "a")  # the keys are the card's again
 
 
-def test_a_choice_shows_how_much_is_left_and_gives_the_keys_back_to_the_card(desk: Page) -> None:
+def test_a_choice_shows_what_is_left_and_returns_the_keys_to_the_card(desk: Page) -> None:
     opener = desk.get_by_role("button", name="Type: Verbal negation")
     number = "getComputedStyle(document.querySelector('{}'), '::after').content"
     left = number.format(".st-key-menu-queue .hg-open i")

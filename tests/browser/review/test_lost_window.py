@@ -58,9 +58,7 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
         eventually(other, lambda: rows(home, "SELECT count(*) FROM draft") == [(0,)])
 
 
-def test_a_window_that_stays_open_over_a_restart_goes_on_itself(
-    app: App, page: Page, home: Path
-) -> None:
+def test_a_window_left_open_during_a_restart_reconnects(app: App, page: Page, home: Path) -> None:
     visit(page, app.address, "/review")
     settle(page)
     press(page, "a")
@@ -77,7 +75,7 @@ def test_a_window_that_stays_open_over_a_restart_goes_on_itself(
 @pytest.mark.parametrize(
     ("keys", "label"), [(("n",), "Note on this variant"), (("x", "1"), "Note")]
 )
-def test_a_note_that_was_being_written_is_there_after_a_restart(
+def test_an_unfinished_note_survives_a_restart(
     keys: tuple[str, ...], label: str, app: App, page: Page, chromium: Chromium, home: Path
 ) -> None:
     visit(page, app.address, "/review")

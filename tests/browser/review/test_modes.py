@@ -42,7 +42,7 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
     expect(desk.get_by_text("Reviewing as Ada")).to_be_visible()
 
 
-def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant_is_now(
+def test_a_new_browser_asks_for_a_name_and_a_permalink_shows_the_current_status(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     """Decided, replaced, retired and unknown variants. Names in the project do not sign this
@@ -78,7 +78,7 @@ def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant
     expect(card(page)).to_be_visible()
 
 
-def test_blind_hides_what_others_said_until_one_has_decided(
+def test_blind_mode_hides_other_verdicts_until_you_decide(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:

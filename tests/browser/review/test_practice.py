@@ -17,7 +17,7 @@ from tests.support.factories import person
 DECISIONS = "SELECT count(*) FROM decision WHERE NOT adjudicates"
 
 
-def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
+def test_keys_answer_with_feedback_and_the_queue_follows_the_round(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:

@@ -59,7 +59,7 @@ def said(page: Page) -> Locator:
     return page.locator(".hg-message")
 
 
-def test_no_card_is_on_two_screens_and_a_closed_window_gives_its_card_back(
+def test_no_card_is_on_two_screens_and_a_closed_window_releases_its_card(
     address: str, home: Path, page: Page, chromium: Chromium
 ) -> None:
     with chromium.new_page() as other:
@@ -82,7 +82,7 @@ def test_no_card_is_on_two_screens_and_a_closed_window_gives_its_card_back(
         assert shown(third) != shown(page)
 
 
-def test_one_accepts_the_other_rejects_by_the_permalink_and_both_are_told(
+def test_accepting_and_rejecting_by_permalink_is_reported_to_both(
     address: str, home: Path, two: tuple[Page, Page]
 ) -> None:
     ada, bert = two

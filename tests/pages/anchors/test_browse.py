@@ -71,14 +71,16 @@ def anchor_text(session: Session) -> str:
     return found.text if found else ""
 
 
-def test_a_project_without_anchors_leads_to_the_first_ones(bo: None, open_page: OpenPage) -> None:
+def test_a_project_without_anchors_links_to_adding_some(bo: None, open_page: OpenPage) -> None:
     app = open_page("anchors")
     labels = [link.label for link in app.get("page_link")]
     assert labels == ["Add your own anchors", "Load the starter corpus on the Overview page"]
     assert not app.selectbox  # there is nothing to filter
 
 
-def test_anchors_are_searched_as_they_are_written(two_anchors: Engine, open_page: OpenPage) -> None:
+def test_the_anchor_search_takes_the_query_literally(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
     app = open_page("anchors")
     assert not app.exception
     assert listed(app) == [ANCHOR, HOSTILE]
@@ -110,7 +112,7 @@ def test_the_picked_anchor_shows_its_variants_with_their_cards(
     assert "There is no anchor 'nope'." in texts(app.run())
 
 
-def test_a_correction_says_beforehand_what_it_opens_again(
+def test_a_correction_says_which_variants_it_will_reopen(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = picked(open_page, doing="Correct the text")
@@ -132,7 +134,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
-def test_who_corrects_second_is_told_and_loses_nothing(
+def test_the_second_of_two_corrections_is_reported_and_keeps_its_text(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = picked(open_page, doing="Correct the text")
@@ -166,7 +168,7 @@ def test_an_anchor_is_retired_and_restored(two_anchors: Engine, open_page: OpenP
     assert [s.value for s in app.success] == ["The anchor and its variants are restored."]
 
 
-def test_a_variant_is_written_beside_its_guideline_and_measured(
+def test_a_variant_is_written_next_to_its_guideline_and_measured(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = picked(open_page, doing="Write a variant")
@@ -190,7 +192,7 @@ def test_a_variant_is_written_beside_its_guideline_and_measured(
         assert (own.status, own.provider) == (Status.ACCEPTED, "person")
 
 
-def test_what_the_checks_flag_in_an_own_variant_is_asked_about_once(
+def test_flags_on_your_own_variant_need_one_confirmation(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = picked(open_page, doing="Write a variant")
@@ -209,7 +211,7 @@ def tick(app: AppTest, *uids: str) -> AppTest:
     return app.run()
 
 
-def test_the_tick_stays_with_its_anchor_when_another_leaves_the_list(
+def test_the_selection_stays_with_its_anchor_when_another_leaves_the_list(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     """When a written variant removed an anchor from the list, the tick used to move to the next
@@ -240,7 +242,7 @@ def test_the_tick_stays_with_its_anchor_when_another_leaves_the_list(
         assert get_anchor(session, anchor_uid("The road is safe.")).retired_at is None
 
 
-def test_ticked_anchors_are_retired_together_and_undone(
+def test_selected_anchors_are_retired_together_and_undone(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
     app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
@@ -253,14 +255,14 @@ def test_ticked_anchors_are_retired_together_and_undone(
     assert [s.value for s in app.success] == ["2 anchors restored."]
 
 
-def test_ticks_out_of_sight_are_dropped(two_anchors: Engine, open_page: OpenPage) -> None:
+def test_hidden_selections_are_dropped(two_anchors: Engine, open_page: OpenPage) -> None:
     app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
     app.text_input(key="search").set_value("bridge").run()
     assert "ticked" not in texts(app)
     assert app.query_params["anchor"] == UID
 
 
-def test_a_tick_is_dropped_when_the_list_no_longer_shows_its_anchor(
+def test_a_selection_is_dropped_when_the_list_no_longer_shows_its_anchor(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
     app = picked(open_page)
@@ -277,7 +279,7 @@ def test_a_tick_is_dropped_when_the_list_no_longer_shows_its_anchor(
     assert "anchor" not in app.query_params
 
 
-def test_genre_and_language_of_ticked_anchors_are_corrected(
+def test_genre_and_language_of_selected_anchors_are_corrected(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
     app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
@@ -328,7 +330,7 @@ def test_direction_controls_are_refused(two_anchors: Engine, open_page: OpenPage
     assert not any(button.label == "Save anyway" for button in app.button)
 
 
-def test_what_is_asked_about_a_wording_goes_when_another_one_is_refused(
+def test_a_question_about_a_text_disappears_when_another_text_is_refused(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
     app = reword(picked(open_page, doing="Correct the text"), "Bridge.")
@@ -340,7 +342,7 @@ def test_what_is_asked_about_a_wording_goes_when_another_one_is_refused(
     assert area.value == "The \u202ebridge is fine."
 
 
-def test_a_correction_is_offered_to_the_variants_with_its_words(
+def test_a_correction_is_offered_for_variants_with_the_same_words(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = reword(picked(open_page, doing="Correct the text"), "The footbridge is safe.")
@@ -375,7 +377,7 @@ def give_name(app: AppTest) -> AppTest:
     return press(app, "Continue")
 
 
-def test_a_press_goes_on_once_the_name_is_given(unnamed: Engine, open_page: OpenPage) -> None:
+def test_a_press_takes_effect_once_the_name_is_given(unnamed: Engine, open_page: OpenPage) -> None:
     app = open_page("anchors")
     app.session_state["show"] = "Without variants"
     app = tick(app.run(), anchor_uid(HOSTILE)).button(key="anchor-retire").click().run()
@@ -386,7 +388,7 @@ def test_a_press_goes_on_once_the_name_is_given(unnamed: Engine, open_page: Open
         assert get_anchor(session, UID).retired_at is None
 
 
-def test_ticked_anchors_are_retired_once_the_name_is_given(
+def test_selected_anchors_are_retired_once_the_name_is_given(
     unnamed: Engine, open_page: OpenPage
 ) -> None:
     app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))

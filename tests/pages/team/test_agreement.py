@@ -66,7 +66,7 @@ def listed(app: AppTest) -> str:
     )
 
 
-def test_without_variants_it_leads_to_the_overview(open_page: OpenPage) -> None:
+def test_without_variants_it_links_to_the_overview(open_page: OpenPage) -> None:
     app = open_page("team")
     assert not app.exception
     assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
@@ -103,7 +103,7 @@ def test_the_figures_are_those_of_the_database(with_source: Engine, open_page: O
     assert "Left out" not in "".join(caption.value for caption in app.caption)
 
 
-def test_each_figure_leads_to_its_variants(with_source: Engine, open_page: OpenPage) -> None:
+def test_each_number_links_to_its_variants(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         fill(session)
     app = open_page("team")
@@ -156,7 +156,7 @@ def test_people_and_verdicts_narrow_everything(with_source: Engine, open_page: O
     assert "100.0% of the verdicts are acceptances" in texts(app)
 
 
-def test_a_large_project_counts_beside_the_page(
+def test_a_large_project_is_counted_in_the_background(
     with_source: Engine, open_page: OpenPage, monkeypatch: Any
 ) -> None:
     with writing(with_source) as session:
