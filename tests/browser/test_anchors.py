@@ -73,7 +73,7 @@ def test_a_very_long_word_does_not_widen_a_page(
 
 
 def tick(page: Page, row: int) -> None:
-    """Click the box of a row. The table is drawn on a canvas."""
+    """Click the box of a row. The table is a canvas."""
     box = page.get_by_test_id("stDataFrame").locator("canvas").first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 18, box["y"] + 52 + 35 * row)

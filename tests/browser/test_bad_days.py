@@ -88,7 +88,7 @@ def test_a_permalink_works_after_a_restart_and_a_killed_server_loses_no_decision
     (uid,) = rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0]
     visit(page, server.address, f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", str(uid))
-    # The first visitor comes by a deep link: Streamlit must not run the page without app.py.
+    # The first visitor follows a deep link. Streamlit must not run the page without app.py.
     expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
     assert [url for url in asked if not url.startswith((server.address, "data:", "blob:"))] == []
     page.remove_listener("request", hear)
@@ -118,7 +118,7 @@ def test_a_page_left_open_during_a_restart_decides_only_what_it_shows(
     with writing(engine) as session:
         variant = actions.find_variant(session, uid)
         actions.accept(session, actions.shown(variant), reviewer_id=person(session, "Bert"))
-    page.keyboard.press("a")  # nobody is there to hear it
+    page.keyboard.press("a")  # no browser is connected
     server.start()
     page.evaluate(PRESSED)
     for _ in range(60):

@@ -26,7 +26,7 @@ from tests.support.hostile_project import fill
 EDITED = ("latex", "bidirectional")
 """Names of texts for which an editor is opened and saved without changes."""
 
-# What a text would have made if it had been read as HTML, Markdown or LaTeX.
+# Elements that a text would create if it were read as HTML, Markdown or LaTeX.
 MADE = f"""() => [...document.querySelectorAll(
     '[href*="{FOREIGN}"], [src*="{FOREIGN}"], [href^="javascript:"], [srcdoc], base, mglyph, '
     + 'meta[http-equiv="refresh"], body link[rel="stylesheet"], .katex, '
@@ -104,7 +104,7 @@ def _seen(page: Page, place: str) -> Seen:
     hover_charts(page)
     light = axe(page)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(300)  # until the page knows of it
+    page.wait_for_timeout(300)  # until the page shows it
     settle(page)
     dark = axe(page, COLOURS)
     page.emulate_media(color_scheme="light")

@@ -67,7 +67,7 @@ def server(folder: Path) -> Callable[[], AbstractContextManager[str]]:
 
 @pytest.fixture(scope="module")
 def drawn(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """This page, fully drawn."""
+    """This page, once it is complete."""
     serve = server(tmp_path_factory.mktemp("streamlit"))
     with serve() as address, chromium.page() as page:
         page.goto(address)
@@ -133,7 +133,7 @@ def test_a_theme_is_kept_for_each_address(drawn: Page) -> None:
 
 
 def test_the_page_says_that_the_server_is_lost(chromium: Chromium, tmp_path: Path) -> None:
-    """page.js waits for the end of this, and then has the page drawn again."""
+    """page.js waits until this disappears, and then reruns the page."""
     serve = server(tmp_path)
     with chromium.page() as page:
         app = page.get_by_test_id("stApp")

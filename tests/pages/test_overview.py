@@ -61,7 +61,7 @@ def test_loading_the_first_corpora_fills_the_funnel_and_measures_them(
     anchors = sum(corpus.anchors for corpus in FIRST)
     assert app.dataframe[0].value["Anchors"].tolist()[-1] == anchors
     assert "Measure variants" in texts(app)  # the run is being followed
-    assert "not measured yet" not in texts(app)  # and is not proposed once more
+    assert "not measured yet" not in texts(app)  # and is not suggested again
 
 
 def test_next_steps_link_to_the_pages(
@@ -153,7 +153,7 @@ def test_after_changes_a_new_release_is_proposed(with_source: Engine, open_page:
         accept(session, shown(family["word"], at=now()), reviewer_id=ada)
     app = open_page("overview")
     assert "Release 1 lacks 1 accepted variant." in texts(app)
-    assert "Train" not in links(app)  # the release has no triple to learn from
+    assert "Train" not in links(app)  # the release has no triples to train on
 
 
 def test_runs_under_way_and_past_ones_are_shown(with_source: Engine, open_page: OpenPage) -> None:

@@ -219,7 +219,7 @@ def test_an_earlier_export_of_the_same_format_is_offered_at_once(
 ) -> None:
     freeze(open_page("release")).button(key="export").click().run()
     carry_out(app_engine)
-    with writing(app_engine) as session:  # a later failure takes nothing away
+    with writing(app_engine) as session:  # a later failure removes nothing
         create_run(
             session, kind="export", parameters={"release": 1, "format": "hf"}
         ).state = RunState.FAILED

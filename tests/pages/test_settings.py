@@ -120,7 +120,7 @@ def test_a_model_that_is_not_an_encoder_is_refused_and_nothing_is_measured(
     judged: Engine, open_page: OpenPage, started: list[int], tmp_path: Path
 ) -> None:
     name = str(checkpoint("LlamaForCausalLM", tmp_path / "llama"))
-    with writing(judged) as session:  # by a Hedgerow that took it for one
+    with writing(judged) as session:  # by a version of Hedgerow that accepted it
         register_encoder(session, name=name, hash_="d" * 64)
     app = open_page("settings")
     app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value(name).run()
@@ -304,7 +304,10 @@ def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
         person(session, "Grace")
         ada = person(session, HOSTILE)
     app = open_page("settings")
-    assert app.selectbox("person").options == ["Grace", HOSTILE]  # a select box reads no Markdown
+    assert app.selectbox("person").options == [
+        "Grace",
+        HOSTILE,
+    ]  # a select box does not render Markdown
     app.selectbox("person").set_value(1).run()
     assert app.selectbox("person-into-1").options == [HOSTILE]
     assert ada == 2

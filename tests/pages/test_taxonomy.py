@@ -221,7 +221,7 @@ def test_generate_opens_with_your_own_type(with_source: Engine, open_page: OpenP
         entry = add_type(session, HEDGE)
         add_family(session)
     app = open_page("overview").switch_page("pages/taxonomy.py")
-    app.query_params["shown"] = entry.label  # as in the address of whoever picked it
+    app.query_params["shown"] = entry.label  # as in the URL of somebody who selected it
     app.run()
     press(app, "type-generate")
     assert app.title[0].value == "Generate"

@@ -57,7 +57,7 @@ def test_ctrl_enter_saves_from_every_field_with_the_latest_text(desk: Page, home
         box = editor(desk, "e", "New wording")
         box.fill(f"The bridge number {number} is")
         box.press_sequentially(" not safe!")
-        if label != "New wording":  # from there, it saves what was typed just before
+        if label != "New wording":  # also saves what was typed just before
             desk.get_by_label(label, exact=True).last.focus()
         before = shown(desk)
         desk.keyboard.press("Control+Enter")
@@ -82,7 +82,7 @@ def test_a_slow_connection_loses_no_letters_typed_during_checks(
         box = editor(page, "e", "New wording")
         box.fill("")
         words = "The bridge is in no way safe."
-        for word in words.split():  # each pause hands over what is there
+        for word in words.split():  # each pause submits the text so far
             box.press_sequentially(f"{word} ", delay=30)
             page.wait_for_timeout(400 if len(word) < 4 else 800)
         expect(page.locator(".hg-checks")).to_be_visible()
@@ -92,7 +92,7 @@ def test_a_slow_connection_loses_no_letters_typed_during_checks(
 
 
 def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
-    desk.keyboard.press("8")  # a reason to reject hedges, which this is not
+    desk.keyboard.press("8")  # a reason that only applies to hedges
     expect(desk.locator(".hg-message")).to_contain_text("is for hedges")
     settle(desk)
     desk.keyboard.press("t")
@@ -105,7 +105,9 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     settle(desk)
     assert rows(home, COUNT) == [(0,)]
     cue.fill("safe")
-    desk.keyboard.press("Control+Enter")  # its surface is no hedge's: asked about once
+    desk.keyboard.press(
+        "Control+Enter"
+    )  # it does not look like a hedge, so it needs a confirmation
     expect(asked(desk)).to_be_visible()
     settle(desk)
     desk.keyboard.press("Control+Enter")
@@ -144,7 +146,7 @@ def test_every_editor_field_survives_closing_and_reloading_until_discarded_or_sa
     expect(box).to_have_count(0)
     settle(desk)
     editor(desk, "e", "New wording")
-    desk.wait_for_timeout(1000)  # nothing is put back late
+    desk.wait_for_timeout(1000)  # no old value reappears later
     expect(box).to_have_value("The bridge is not safe.")
     expect(note_box).to_have_value("")
     expect(cue_box).to_have_count(0)
@@ -161,7 +163,7 @@ def test_every_editor_field_survives_closing_and_reloading_until_discarded_or_sa
     expect(cue_box).to_have_value(cue)
     settle(desk)
     box.focus()
-    desk.keyboard.press("Control+Enter")  # others say it, so it is asked about
+    desk.keyboard.press("Control+Enter")  # siblings have this text, so it needs a confirmation
     expect(asked(desk)).to_be_visible()
     settle(desk)
     desk.keyboard.press("Control+Enter")

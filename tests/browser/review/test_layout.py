@@ -88,7 +88,7 @@ def check_first_screen(page: Page, *, guide: bool) -> None:
         parts.append(page.get_by_role("complementary", name="Guideline"))
     for part in parts:
         assert is_in_first_screen(page, part), part.bounding_box()
-    # The keys are below the card, not over it; only a much longer card goes on below them.
+    # The keys are below the card, not over it. Only a much longer card continues below them.
     upper, lower = card(page).bounding_box(), keys(page).bounding_box()
     assert upper is not None and lower is not None
     assert upper["y"] + upper["height"] <= lower["y"]
@@ -191,7 +191,7 @@ def toggle_sidebar(page: Page) -> None:
         sidebar.hover()
         page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
     expect(sidebar).to_have_attribute("data-collapsed", "false" if hidden else "true")
-    still(page)  # it slides
+    still(page)  # it is animated
 
 
 def test_the_card_keeps_its_position_when_the_sidebar_toggles(
@@ -209,14 +209,14 @@ def test_the_card_keeps_its_position_when_the_sidebar_toggles(
         if size == WIDE:
             assert alone["x"] == pytest.approx(before["x"], abs=1)
             assert alone["width"] == pytest.approx(before["width"], abs=1)
-        else:  # a small window has better use for the room
+        else:  # a small window has no room for it
             assert alone["width"] > before["width"]
         for part in (card(page), keys(page), page.locator("h1"), page.locator(".st-key-controls")):
             assert is_in_first_screen(page, part)
         toggle_sidebar(page)
         assert card(page).bounding_box() == pytest.approx(before, abs=1)
         assert shown(page) == variant
-        press(page, "a")  # the keys are the card's again
+        press(page, "a")  # the keys apply to the card again
 
 
 def test_a_choice_shows_what_is_left_and_returns_the_keys_to_the_card(desk: Page) -> None:

@@ -40,7 +40,7 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
     box = editor(page, "e", "New wording")
     box.fill("The bridge is far from")
     eventually(page, lambda: kept(home, "far from"))
-    page.goto("about:blank")  # it would connect again, and go on itself
+    page.goto("about:blank")  # otherwise it would reconnect and continue
     app.end(signal.SIGKILL)
     app.start()
     with chromium.page() as other:
@@ -51,7 +51,9 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
         expect(other.get_by_role("button", name="Type: Affixal negation")).to_be_visible()
         box.fill("The bridge is far from safe.")
         other.keyboard.press("Control+Enter")
-        expect(other.locator(".hg-checks.hg-asked")).to_be_visible()  # it is asked about first
+        expect(
+            other.locator(".hg-checks.hg-asked")
+        ).to_be_visible()  # it asks for a confirmation first
         settle(other)
         other.keyboard.press("Control+Enter")
         expect(box).not_to_be_visible()
@@ -85,7 +87,7 @@ def test_an_unfinished_note_survives_a_restart(
         settle(page)
     page.get_by_label(label).fill("a bridge, of all things")
     eventually(page, lambda: kept(home, "of all things"))
-    page.goto("about:blank")  # it would connect again, and go on itself
+    page.goto("about:blank")  # otherwise it would reconnect and continue
     app.end(signal.SIGKILL)
     app.start()
     with chromium.page() as other:

@@ -112,7 +112,7 @@ def test_a_lead_settles_by_keyboard_and_the_other_browser_shows_it(
     visit(lea, address, "/adjudicate", name="Lea")
     expect(lea.get_by_text("The remaining card is on another screen.")).to_be_visible()
     visit(ada, address, "/adjudicate", name="Ada")
-    ada.get_by_role("radio", name="Settled").click()  # which leaves the conflict to others
+    ada.get_by_role("radio", name="Settled").click()  # leaves the conflict to others
     expect(ada.get_by_text("No conflict has been settled yet.")).to_be_visible()
     lea.get_by_role("button", name="Check again").click()
     expect(card(lea)).to_have_attribute("data-variant", uid)

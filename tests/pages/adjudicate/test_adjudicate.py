@@ -191,7 +191,7 @@ def test_d_marks_a_card_with_a_remark_and_removes_the_mark(
     app.text_area[0].set_value("Which scope?")
     (saving,) = [button for button in app.button if button.label.startswith("Mark for discussion")]
     saving.click().run()
-    app.run()  # in a browser, the fragment draws itself again
+    app.run()  # in a browser, the fragment reruns by itself
     with reading(with_source) as session:
         (found,) = open_marks(session)
         assert (found.reviewer, found.remark, found.status) == ("Ada", "Which scope?", "pending")

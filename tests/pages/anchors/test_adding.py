@@ -90,7 +90,7 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
         genres = session.execute(select(col(Anchor.genre)).order_by(col(Anchor.id))).scalars()
         assert list(genres) == ["news", "prose", "law"]
         assert session.execute(select(col(Source.licence))).scalars().all() == ["CC0"]
-    app.run()  # drawn again, nothing is added again
+    app.run()  # a rerun adds nothing
     assert len(stored(app_engine)) == 3
     assert "anchors-add" not in [b.key for b in app.button]
     app.button(key="anchors-browse").click().run()

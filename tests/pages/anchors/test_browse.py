@@ -59,7 +59,7 @@ def picked(open_page: OpenPage, *, doing: str = "") -> AppTest:
     app.query_params["anchor"] = UID
     app.run()
     if doing:
-        # AppTest sets a segmented control's value; the page makes its key anew for every form.
+        # AppTest sets a segmented control's value. The page uses a new key for every form.
         key = next(c.key for c in app.get("button_group") if c.key.startswith("anchor-do-"))
         app.session_state[key] = doing
         app.run()
@@ -234,7 +234,7 @@ def test_the_selection_stays_with_its_anchor_when_another_leaves_the_list(
         )
     app.run()
     assert listed(app) == ["The road is safe."]
-    # Another element, whose ticks Streamlit does not take over by row.
+    # Another element: Streamlit does not carry over its selection by row.
     assert app.dataframe[0].proto.id != before
     app.button(key="anchor-retire").click().run()
     with reading(two_anchors) as session:
@@ -270,7 +270,7 @@ def test_a_selection_is_dropped_when_the_list_no_longer_shows_its_anchor(
     assert "No anchor matches" in texts(app)
     assert "anchor" not in app.query_params
     assert "anchor-retire" not in [button.key for button in app.button]
-    app = tick(app, UID)  # the browser sends the old address once more
+    app = tick(app, UID)  # the browser sends the old URL again
     assert "anchor-retire" not in [button.key for button in app.button]
     app = picked(open_page)
     app.text_input(key="search").set_value("bridge").run()

@@ -64,7 +64,7 @@ def test_a_line_connects_a_base_model_with_models_trained_from_it() -> None:
     _, rows = drawn(scatter(dots, negation="negation", general="general", dark=False))
     ends = [(row["trail"], row["general"]) for row in rows if "trail" in row]
     assert ends == [("trained", 60.0), ("trained", 58.0)]
-    # The published one lies on the trained one, whose label would be written over.
+    # The published point is almost on the trained one, and its label would cover the trained one's.
     labels = {row["model"]: row["label"] for row in rows if "label" in row}
     assert labels == {"base": "base", "trained": "trained", "lost": "lost", "paper's": ""}
 

@@ -180,7 +180,7 @@ def test_variants_over_the_threshold_can_be_rejected_and_restored(
 
 
 def test_the_page_keeps_to_one_source(with_source: Engine, open_page: OpenPage) -> None:
-    name = "Clocks and doors"  # a rule is split at its "and"
+    name = "Clocks and doors"  # a rule is split at "and"
     with writing(with_source) as session:
         fill(session)
         others = add_family(session, "The bridge over the old canal is safe.", source=name)

@@ -142,7 +142,7 @@ def test_the_chosen_source_is_the_one_shown(
     app = opened(open_page)
     assert "80 variants of 40 anchors" in texts(app)
     app.selectbox(key="source").select("Other").run()
-    assert "80 variants" not in texts(app)  # nothing was looked for in this source
+    assert "80 variants" not in texts(app)  # this source has not been searched
     app.button(key="look-for-giveaways").click().run()
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]

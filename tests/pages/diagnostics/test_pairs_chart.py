@@ -57,7 +57,7 @@ def test_a_clicked_cell_becomes_the_region() -> None:
 def test_it_can_be_dragged_over_and_clicked_on() -> None:
     spec = pairs_chart.draw(WORDS, dark=False).to_dict()
     assert {param["name"] for param in spec["params"]} == {pairs_chart.BRUSH, pairs_chart.PLACE}
-    assert "layer" not in spec  # Streamlit selects in plain charts
+    assert "layer" not in spec  # Streamlit supports selections only in charts without layers
     assert spec["encoding"]["y"]["scale"]["domain"] == [-0.2, 1.0]
 
 

@@ -58,7 +58,7 @@ def carry_out(engine: Engine, number: int) -> None:
     """Do the work of the run's process."""
     try:
         execute(engine, load_settings(), number, {generation.KIND: generation.work})
-    except HedgerowError:  # paused or failed: the row says it
+    except HedgerowError:  # the row says whether it paused or failed
         return
 
 

@@ -34,7 +34,7 @@ def section(open_page: OpenPage, address: str) -> AppTest:
 def carry_out(number: int, engine: Engine) -> None:
     try:
         execute(engine, load_settings(), number, {opinion_run.KIND: opinion_run.work})
-    except HedgerowError:  # paused: the row says it
+    except HedgerowError:  # the row says that it paused
         return
 
 

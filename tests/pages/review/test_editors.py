@@ -92,7 +92,7 @@ def test_another_kind_of_flag_is_asked_about_again(family: Engine) -> None:
     page.press("e-")
     page.write(FLAGGED)
     page.press("save-")
-    page.write("The bridge is unsafe!")  # a sibling's words besides
+    page.write("The bridge is unsafe!")  # the words of a sibling
     page.press("save-")
     assert stored(family) == [] and "same words as the anchor&#39;s" in page.html()
     page.press("save-")
@@ -179,7 +179,7 @@ def test_retyping_to_a_hedge_opens_the_editor_at_its_cue(family: Engine) -> None
     assert page.field("selectbox", "Type").value == "word"
     assert "The text has no known cue" in page.html()
     page.field("text_input", "Hedge cue").set_value("safe").run()
-    page.press("save-")  # the surface of a hedge has no new negator
+    page.press("save-")  # the surface check of hedges allows no new negator
     page.press("save-")
     assert stored(family) == [("word", TEXTS["verbal"], "safe")]
 

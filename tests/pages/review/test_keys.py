@@ -152,7 +152,7 @@ def test_the_component_carries_the_shown_variant_and_its_version(
     press(app, "a")
     assert page_text(app)["variant"] != first["variant"]
     assert page_text(app)["answered"] == 1
-    assert mounted(app).id == component  # the same one: it is not mounted again
+    assert mounted(app).id == component  # the same component, not mounted again
     assert status(with_source, first["variant"]) == Status.ACCEPTED
 
 

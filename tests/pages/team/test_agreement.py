@@ -116,7 +116,7 @@ def test_each_number_links_to_its_variants(with_source: Engine, open_page: OpenP
     app = select(app, "team-groups-type-None", rows=[names.index("Hedge: single word")])
     assert "4 variants: Hedge: single word." in texts(app)
     assert "probably" in listed(app) and "is not safe" not in listed(app)
-    # A pair of the table is compared as a pair that was chosen is.
+    # Selecting a pair in the table compares it like choosing it above.
     app.session_state["agreement-by"] = "Pair"
     app = select(app.run(), "team-groups-pair-None", rows=[0])
     counts = app.dataframe[1].value.set_index("Verdict")

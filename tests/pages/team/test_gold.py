@@ -203,7 +203,7 @@ def person_id(session: object) -> int:
 
 
 def test_a_skipped_card_comes_back_at_the_end(project: Engine, open_page: OpenPage) -> None:
-    make_reviewer(project)  # no lead has to be asked
+    make_reviewer(project)  # without asking a lead
     app = section(open_page, "Practice")
     with reading(project) as session:
         first, second = current_round(session, person_id(session)).items

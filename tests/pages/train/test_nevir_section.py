@@ -130,7 +130,7 @@ def test_a_known_file_is_selected_and_named_as_known(app_engine: Engine) -> None
     test.file_uploader("nevir-file-0").set_value(same).run()
     assert "first.jsonl was already there: 20 pairs. It is selected above." in page_text(test)
     assert test.selectbox("nevir-data-2-1").value == "first.jsonl"
-    assert "was already there" not in page_text(test.run()), "it is told once"
+    assert "was already there" not in page_text(test.run()), "it is reported once"
 
 
 def test_runs_are_compared_with_the_data_they_were_trained_on(app_engine: Engine) -> None:

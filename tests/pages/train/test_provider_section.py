@@ -38,7 +38,7 @@ def released(project: Engine) -> Engine:
 
 @pytest.fixture
 def environments(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """The environments of the processes that the page starts, besides the settings."""
+    """The environments of the processes that the page starts, without the settings."""
     found: list[dict[str, str]] = []
 
     def start(settings: Settings, run: Run, environment: Mapping[str, str] | None = None) -> None:

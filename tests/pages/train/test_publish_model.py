@@ -34,7 +34,7 @@ def no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def environments(monkeypatch: pytest.MonkeyPatch) -> Environments:
-    """The environment of each process that the app starts, besides the settings."""
+    """The environment of each process that the app starts, without the settings."""
     found: Environments = []
 
     def start_process(

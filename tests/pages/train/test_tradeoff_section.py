@@ -221,7 +221,7 @@ def test_labels_of_nearby_points_give_way_to_more_important_ones() -> None:
     ).to_dict()
     values = chart["data"]["values"]
     labels = {row["share"]: row["label"] for row in values}
-    assert labels[0.0] == "0: before" and labels[0.6] == "0.6"  # the chosen one goes before the end
+    assert labels[0.0] == "0: before" and labels[0.6] == "0.6"  # it outranks the end
     assert not any(labels[share] for share in (0.5, 0.7, 0.8, 0.9, 1.0))  # all in one place
     assert [row["chosen"] for row in values].count(True) == 1
 

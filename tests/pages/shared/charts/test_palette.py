@@ -21,7 +21,7 @@ from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance
 THEME = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text("utf-8"))["theme"]
 STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
 
-TELLS_APART = 0.1
+DISTINGUISHABLE = 0.1
 """Minimum OKLab distance at which small marks of two colours can be distinguished."""
 
 LARGE_PARTS = 0.09
@@ -55,15 +55,15 @@ def test_lines_and_marks_stand_out(colours: Palette) -> None:
 @pytest.mark.parametrize("eye", EYES)
 def test_all_meaningful_colours_are_distinguishable(colours: Palette, eye: str) -> None:
     for one, other in combinations(dict.fromkeys(colours.types.values()), 2):
-        assert distance(one, other, eye=eye) >= TELLS_APART
+        assert distance(one, other, eye=eye) >= DISTINGUISHABLE
     for one, other in combinations(colours.roles.values(), 2):
-        assert distance(one, other, eye=eye) >= TELLS_APART
+        assert distance(one, other, eye=eye) >= DISTINGUISHABLE
     for one, other in [
         (colours.before, colours.after),
         (colours.add_line, colours.drop_line),
         (colours.diverging[0], colours.diverging[-1]),
     ]:
-        assert distance(one, other, eye=eye) >= TELLS_APART
+        assert distance(one, other, eye=eye) >= DISTINGUISHABLE
 
 
 @pytest.mark.parametrize("eye", EYES)

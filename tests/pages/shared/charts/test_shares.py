@@ -136,8 +136,8 @@ def test_outcomes_add_up_to_a_full_bar() -> None:
 
 
 def test_numbers_at_the_ends_of_bars_fit_at_every_width() -> None:
-    # Vega keeps room for what exceeds the axis by a fixed width, not for what a narrower page moves
-    # beyond it: bars that fill the axis have their numbers in the margin.
+    # Vega reserves room for labels beyond the axis at one width only. On a narrower page they would
+    # be cut off, so bars that fill the axis have their numbers in the margin.
     longest = shares.ranking(
         [("may", 7), ("seem", 3)], of=10, name="cue", title="n", colour="#000", dark=False
     )

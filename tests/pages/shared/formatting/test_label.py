@@ -42,5 +42,5 @@ def test_icon_and_emoji_codes_stay_text() -> None:
 
 
 def test_the_names_of_the_built_in_types_stay_as_they_are() -> None:
-    # They stand in addresses that people have kept.
+    # They are part of URLs that people have saved.
     assert [plain(entry.label) for entry in TAXONOMY] == [entry.label for entry in TAXONOMY]

@@ -75,7 +75,7 @@ def test_a_large_project_is_counted_in_the_background(with_source: Engine, large
     counts = CachedCounts()
     assert counts.get(held_up) is None
     assert counts.waiting
-    assert CachedCounts().get(held_up) is None  # not begun a second time
+    assert CachedCounts().get(held_up) is None  # not started a second time
     gate.set()
     settle()
     later = CachedCounts()
