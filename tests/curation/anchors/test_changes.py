@@ -197,7 +197,7 @@ def test_cosines_to_a_wording_that_was_corrected_meanwhile_are_left_out(
         assert stored == [(2, 0.6)]
 
 
-def test_a_card_drawn_before_the_correction_decides_nothing(engine: Engine, ada: int) -> None:
+def test_a_card_shown_before_the_correction_decides_nothing(engine: Engine, ada: int) -> None:
     with reading(engine) as session:
         seen, hedge = shown(variant(session, "lexical")), shown(variant(session, "word"))
     with writing(engine) as session:
@@ -216,7 +216,7 @@ def test_a_card_drawn_before_the_correction_decides_nothing(engine: Engine, ada:
         assert standings(session)["lexical"] == (Status.ACCEPTED, False)
 
 
-def test_an_edit_on_a_card_drawn_before_the_correction_needs_a_second_look(
+def test_an_edit_on_a_card_shown_before_the_correction_needs_a_second_look(
     engine: Engine, ada: int
 ) -> None:
     with reading(engine) as session:
