@@ -92,7 +92,7 @@ def found_table(view: PageView, wanted: VariantFilter, *, description: str, key:
     """Show how many variants were found, the first of them as a table, and a link to review them.
 
     Args:
-        told: the request, as text.
+        description: the request, as text.
     """
     found = view.counts.get(variants_by_measure.find, wanted, limit=REVIEWED)
     if found is None:

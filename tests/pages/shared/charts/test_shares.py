@@ -118,7 +118,7 @@ def test_a_heat_map_shows_numbers_and_shares() -> None:
     cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
     columns = {"x": "X", "y": "Y"}
     chart = shares.heat_map(cells, columns=columns, heading="Letter", of="All", dark=False)
-    values = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
+    values = [(row["column"], row["label"], row["percent"], row["share"]) for row in rows(chart)]
     assert values == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
 
 
@@ -132,7 +132,7 @@ def test_outcomes_add_up_to_a_full_bar() -> None:
         ("in conflict", 0.8, pytest.approx(0.9)),
         ("rejected", pytest.approx(0.9), 1.0),
     ]
-    assert [row["told"] for row in shown_bars if "told" in row] == ["80.0%"]
+    assert [row["label"] for row in shown_bars if "label" in row] == ["80.0%"]
 
 
 def test_numbers_at_the_ends_of_bars_fit_at_every_width() -> None:
