@@ -2,8 +2,9 @@
 
 Loads the starter corpus into a temporary project, trains on it with the default preset (about ten
 minutes on two cores), opens the app in Chromium and takes screenshots. Name a FOLDER to keep the
-project and take new screenshots in seconds. Only the picture 'train' needs a training run: choose
-others with --picture. Two made-up people review some variants before the picture 'team' is taken.
+project and take new screenshots in seconds. Only the pictures 'train' and 'tradeoff' need a
+training run: choose others with --picture. Two made-up people review some variants before the
+picture 'team' is taken.
 
     python docs/make_images.py [FOLDER] [--picture NAME …] [--train-option max_steps=60 …]
 """
@@ -86,13 +87,16 @@ def make(home: Path, names: list[str], train_options: list[str]) -> None:
     """Prepare the project and take the pictures with these names."""
     created = hedgerow(home, "init")
     status = hedgerow(home, "status")
-    done = {run["kind"] for run in status["runs"] if run["state"] == "done"}
+    done = {run["kind"]: run["run"] for run in reversed(status["runs"]) if run["state"] == "done"}
     if "diagnose" not in done:
         hedgerow(home, "diagnose")
     if not status["releases"]:
         hedgerow(home, "release", "create", "--name=first")
-    if "train" in names and "train" not in done:
-        hedgerow(home, "train", *(f"--set={option}" for option in train_options))
+    if NEED_TRAINING & set(names) and "train" not in done:
+        options = (f"--set={option}" for option in train_options)
+        done["train"] = hedgerow(home, "train", *options)["run"]
+    if "tradeoff" in names:
+        hedgerow(home, "tradeoff", str(done["train"]))
     if "benchmarks" in names and "benchmark" not in done:
         models = ("--model", "all-MiniLM-L6-v2", "--model", "hedgerow-minilm")
         hedgerow(home, "benchmark", "hedgerow", *models)
@@ -220,9 +224,12 @@ def release(page: Page, address: str) -> None:
 
 def train(page: Page, address: str) -> None:
     page.goto(f"{address}/train?step=Results")
-    heading = page.get_by_role("heading", name="Figure 1")
-    expect(heading).to_be_visible()
-    scroll_to(heading)
+    scroll_to(page.get_by_role("heading", name="Figure 1"))
+
+
+def tradeoff(page: Page, address: str) -> None:
+    page.goto(f"{address}/train?step=Results")
+    scroll_to(page.get_by_role("heading", name="Trade-off between negation"))
 
 
 def compare(page: Page, address: str) -> None:
@@ -249,10 +256,14 @@ PICTURES: dict[str, Callable[[Page, str], None]] = {
     "taxonomy": taxonomy,
     "release": release,
     "train": train,
+    "tradeoff": tradeoff,
     "compare": compare,
     "benchmarks": benchmarks,
     "team": team,
 }
+
+
+NEED_TRAINING = {"train", "tradeoff"}
 
 
 def chart(page: Page) -> Locator:
@@ -261,6 +272,7 @@ def chart(page: Page) -> Locator:
 
 def scroll_to(place: Locator) -> None:
     """Bring a place to the top of the window once the page is complete."""
+    expect(place).to_be_visible()
     wait_until_complete(place.page)
     place.evaluate("place => place.scrollIntoView()")
 
