@@ -143,7 +143,7 @@ def test_a_command_that_does_not_work_is_noticed(
         carry_out(line, loaded_home, monkeypatch)
 
 
-def test_uid_stands_for_a_pending_variant(
+def test_uid_is_replaced_by_a_pending_variant(
     loaded_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carry_out("export HEDGEROW_REVIEWER=Ann", loaded_home, monkeypatch)

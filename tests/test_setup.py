@@ -153,8 +153,8 @@ def test_without_a_fitting_python_one_sentence_says_what_to_do(checkout: Path, k
 
 
 def test_without_hedgerow_app_streamlit_finds_the_same_options() -> None:
-    beside_the_script = ROOT / ".streamlit" / "config.toml"
-    assert beside_the_script.resolve() == ROOT / "cli" / "streamlit.toml"
+    next_to_the_script = ROOT / ".streamlit" / "config.toml"
+    assert next_to_the_script.resolve() == ROOT / "cli" / "streamlit.toml"
     assert STREAMLIT["server"]["address"] == "127.0.0.1"
     assert set(STREAMLIT["server"]["allowedHosts"]) == {"127.0.0.1", "localhost"}
 

@@ -1,1 +1,1 @@
-"""What the pages are made of: one folder a screen, and what several screens share."""
+"""The parts of the pages: one folder per page, and the parts that several pages share."""

@@ -19,7 +19,7 @@ CSV = f"text,genre\nThe bridge is safe.,news\nIs it open?,news\n{HOSTILE} is **b
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
-def test_a_file_is_looked_at_and_added_once(
+def test_a_file_is_previewed_and_added_once(
     home: Path, share: Share, page: Page, tmp_path: Path
 ) -> None:
     engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
@@ -51,7 +51,7 @@ def test_a_file_is_looked_at_and_added_once(
     assert texts == ["The bridge is safe.", f"{HOSTILE} is **bold** here."]
 
 
-def test_a_word_without_an_end_does_not_widen_a_page(
+def test_a_very_long_word_does_not_widen_a_page(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
@@ -73,7 +73,7 @@ def test_a_word_without_an_end_does_not_widen_a_page(
 
 
 def tick(page: Page, row: int) -> None:
-    """Click the box of a row. The table is drawn on a canvas."""
+    """Click the box of a row. The table is a canvas."""
     box = page.get_by_test_id("stDataFrame").locator("canvas").first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 18, box["y"] + 52 + 35 * row)
@@ -81,7 +81,7 @@ def tick(page: Page, row: int) -> None:
     settle(page)
 
 
-def test_a_tick_stays_with_its_anchor_and_what_is_ticked_is_retired(
+def test_a_selected_anchor_stays_selected_and_is_retired(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:

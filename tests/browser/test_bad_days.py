@@ -79,7 +79,7 @@ PRESSED = """() => {
 
 
 @pytest.mark.slow
-def test_a_fresh_server_shows_a_permalink_and_killed_after_a_key_press_it_loses_no_card(
+def test_a_permalink_works_after_a_restart_and_a_killed_server_loses_no_decision(
     server: App, home: Path, page: Page
 ) -> None:
     """Either the decision is stored or its card appears again: never neither, never both."""
@@ -88,7 +88,7 @@ def test_a_fresh_server_shows_a_permalink_and_killed_after_a_key_press_it_loses_
     (uid,) = rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0]
     visit(page, server.address, f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", str(uid))
-    # The first visitor comes by a deep link: Streamlit must not run the page without app.py.
+    # The first visitor follows a deep link. Streamlit must not run the page without app.py.
     expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
     assert [url for url in asked if not url.startswith((server.address, "data:", "blob:"))] == []
     page.remove_listener("request", hear)
@@ -108,7 +108,7 @@ def test_a_fresh_server_shows_a_permalink_and_killed_after_a_key_press_it_loses_
     assert len(rows(home, DECIDED)) == sum(stored)
 
 
-def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
+def test_a_page_left_open_during_a_restart_decides_only_what_it_shows(
     server: App, engine: Engine, home: Path, page: Page
 ) -> None:
     """As after closing the laptop. Meanwhile, somebody else has decided on the card."""
@@ -118,7 +118,7 @@ def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
     with writing(engine) as session:
         variant = actions.find_variant(session, uid)
         actions.accept(session, actions.shown(variant), reviewer_id=person(session, "Bert"))
-    page.keyboard.press("a")  # nobody is there to hear it
+    page.keyboard.press("a")  # no browser is connected
     server.start()
     page.evaluate(PRESSED)
     for _ in range(60):
@@ -136,7 +136,7 @@ def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
     assert rows(home, late) == [(0,)]
 
 
-def test_two_windows_on_one_variant_tell_the_second_of_the_first(
+def test_with_two_windows_on_one_variant_the_second_hears_of_the_first(
     engine: Engine, home: Path, share: Share, page: Page, chromium: Chromium
 ) -> None:
     address = share(home)
@@ -159,7 +159,7 @@ def test_two_windows_on_one_variant_tell_the_second_of_the_first(
     expect(history).to_contain_text("Bert")
 
 
-def test_a_database_that_is_away_for_a_while_is_one_sentence(
+def test_an_unreachable_database_is_reported_in_one_sentence(
     engine: Engine, home: Path, share: Share, page: Page
 ) -> None:
     visit(page, share(home), "/review")
@@ -176,7 +176,7 @@ def test_a_database_that_is_away_for_a_while_is_one_sentence(
     press_until(page, "a", lambda: (uid, "Ada", "accept") in rows(home, DECIDED))
 
 
-def test_a_theme_outlives_a_reload_and_holds_on_every_page(
+def test_a_theme_survives_a_reload_and_applies_to_every_page(
     engine: Engine, home: Path, share: Share, page: Page
 ) -> None:
     address = share(home)

@@ -59,7 +59,7 @@ def test_from_a_run_over_its_scores_to_a_record_in_review(
     expect(page.get_by_text("on 2 benchmarks (9 items")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Run", exact=True).click()
-    # A new project has a before and an after: the built-in encoder and the one trained from it.
+    # A new project has two encoders to compare: the built-in one and the one trained from it.
     models = "hedgerow-minilm, all-MiniLM-L6-v2"
     message = rf"^Run \d+ is done\. It has 4 results: SemAntoNeg, Hedgerow with {models}\.$"
     done = page.get_by_text(re.compile(message))
@@ -78,7 +78,7 @@ def test_from_a_run_over_its_scores_to_a_record_in_review(
     pick_first(page)
     expect(page.locator(".hg-item")).to_contain_text("The soup is not")
 
-    settle(page)  # a list that is drawn anew closes
+    settle(page)  # redrawing the list closes it
     which = page.get_by_role("combobox", name="Benchmark")
     which.click()
     which.press("ArrowDown")

@@ -45,7 +45,7 @@ def measured(home: Path) -> None:
     engine.dispose()
 
 
-def test_groups_and_sentences_are_compared_and_a_set_is_a_link(
+def test_groups_and_sentences_are_compared_and_a_set_has_a_link(
     measured: None, home: Path, share: Share, page: Page
 ) -> None:
     address = share(home)

@@ -78,7 +78,7 @@ def test_a_clicked_cell_is_reviewed_and_its_counter_follows_every_decision(
     cells = page.get_by_test_id("stVegaLiteChart").locator(".mark-rect.role-mark.marks path")
     expect(cells.first).to_be_visible()
     settle(page)
-    cells.first.click()  # the fullest, which is of two variants
+    cells.first.click()  # the fullest one, with two variants
     expect(
         page.get_by_text("2 variants: Verbal negation, Levenshtein distance 4, cosine")
     ).to_be_visible()

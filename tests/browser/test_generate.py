@@ -50,7 +50,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     box.fill(chat)
     box.press("Enter")
     key = page.locator("input[type=password]")
-    # A key belongs to the address that the page has when it is typed.
+    # A key belongs to the address that is entered at the time.
     expect(key).to_have_attribute("placeholder", "Usually not needed for your own server")
     settle(page)
     key.fill(KEY)

@@ -113,9 +113,7 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     assert any(NEW_WORDING in part.unique("text") for part in variants.values())
 
 
-def test_a_source_chosen_on_the_overview_is_the_one_that_its_link_reviews(
-    home: Path, share: Share, page: Page
-) -> None:
+def test_the_overviews_link_reviews_the_chosen_source(home: Path, share: Share, page: Page) -> None:
     engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
     upgrade(engine)
     with writing(engine) as session:

@@ -26,7 +26,7 @@ from tests.support.hostile_project import fill
 EDITED = ("latex", "bidirectional")
 """Names of texts for which an editor is opened and saved without changes."""
 
-# What a text would have made if it had been read as HTML, Markdown or LaTeX.
+# Elements that a text would create if it were read as HTML, Markdown or LaTeX.
 MADE = f"""() => [...document.querySelectorAll(
     '[href*="{FOREIGN}"], [src*="{FOREIGN}"], [href^="javascript:"], [srcdoc], base, mglyph, '
     + 'meta[http-equiv="refresh"], body link[rel="stylesheet"], .katex, '
@@ -104,18 +104,18 @@ def _seen(page: Page, place: str) -> Seen:
     hover_charts(page)
     light = axe(page)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(300)  # until the page knows of it
+    page.wait_for_timeout(300)  # until the page shows it
     settle(page)
     dark = axe(page, COLOURS)
     page.emulate_media(color_scheme="light")
     return Seen(place, made(page), misfits(page), light, dark)
 
 
-def test_every_page_was_seen(visits: list[Seen]) -> None:
+def test_every_page_was_visited(visits: list[Seen]) -> None:
     assert {seen.place.partition(",")[0] for seen in visits} == set(PAGES)
 
 
-def test_no_text_is_taken_for_more_than_text(visits: list[Seen], events: list[str]) -> None:
+def test_every_text_is_shown_as_plain_text(visits: list[Seen], events: list[str]) -> None:
     assert {seen.place: seen.made for seen in visits if seen.made} == {}
     assert events == []
 

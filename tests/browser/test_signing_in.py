@@ -15,7 +15,7 @@ from tests.browser.support.reviewing import card, press, rows, settle, shown
 from tests.support.checkout import ROOT
 from tests.support.page_session import first_page
 
-# The fake provider's own.
+# The fake provider's values.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:authlib")
 
 LEAD, VIEWER = "subject-of-ana", "subject-of-vic"
@@ -74,10 +74,10 @@ def _decisions(home: Path) -> list[tuple[object, ...]]:
     return rows(home, "SELECT variant_id, reviewer_id, verdict FROM decision ORDER BY id")
 
 
-def test_who_signs_in_may_what_the_settings_say(
+def test_people_who_sign_in_get_the_rights_from_the_settings(
     address: str, home: Path, page: Page, other: Page
 ) -> None:
-    # The first visitor of a fresh server, who opens a card by its link, sees nothing of it.
+    # The first visitor of a new server opens a card by its link and sees nothing of it.
     ((uid, text),) = rows(home, "SELECT uid, text FROM variant WHERE id = 3")
     page.goto(f"{address}/review?variant={uid}")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
@@ -125,7 +125,7 @@ def test_who_signs_in_may_what_the_settings_say(
         assert SECRET not in other.content()
     assert len(_decisions(home)) == 1
     assert rows(home, "SELECT count(*) FROM run") == runs
-    # Two people of one name stay two.
+    # Two people with the same name remain separate.
     names = rows(home, "SELECT name, role FROM reviewer WHERE identity IS NOT NULL ORDER BY id")
     assert names == [("Ana Ruiz", "lead"), ("Ana Ruiz (ana@other.example)", "viewer")]
 

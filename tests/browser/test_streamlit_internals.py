@@ -67,7 +67,7 @@ def server(folder: Path) -> Callable[[], AbstractContextManager[str]]:
 
 @pytest.fixture(scope="module")
 def drawn(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """This page, fully drawn."""
+    """This page, once it is complete."""
     serve = server(tmp_path_factory.mktemp("streamlit"))
     with serve() as address, chromium.page() as page:
         page.goto(address)
@@ -76,12 +76,12 @@ def drawn(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_elements_are_built_as_they_were(drawn: Page, selector: str) -> None:
+def test_the_page_has_the_elements_that_hedgerow_relies_on(drawn: Page, selector: str) -> None:
     message = f"{CHANGED}: no {selector} ({SELECTORS[selector]})"
     expect(drawn.locator(selector).first, message).to_be_attached()
 
 
-def test_nothing_else_is_relied_upon() -> None:
+def test_hedgerow_relies_on_no_other_internals() -> None:
     known = {name.replace('"', "") for name in PRIVATE.findall(" ".join(SELECTORS))}
     known |= {"dataset.testConnectionState", "data-testid=InputInstructions"}
     files = [path for path in (ROOT / "pages").rglob("*") if path.suffix in (".js", ".css")]
@@ -92,7 +92,7 @@ def test_nothing_else_is_relied_upon() -> None:
     assert found <= known
 
 
-def test_ctrl_enter_hands_over_what_a_box_holds(drawn: Page) -> None:
+def test_ctrl_enter_submits_the_text_of_a_box(drawn: Page) -> None:
     """editor.js sends it at every pause, and before it saves."""
     drawn.get_by_label("Long").fill("kept")
     key = '{key: "Enter", ctrlKey: true, bubbles: true}'
@@ -102,7 +102,7 @@ def test_ctrl_enter_hands_over_what_a_box_holds(drawn: Page) -> None:
     expect(drawn.get_by_text("Long is kept.")).to_be_visible()
 
 
-def test_leaving_a_box_hands_over_what_a_script_wrote(drawn: Page) -> None:
+def test_leaving_a_box_submits_the_text_that_a_script_wrote(drawn: Page) -> None:
     """editor.js restores drafts in this way."""
     drawn.get_by_label("Short").evaluate(
         """box => {
@@ -132,8 +132,8 @@ def test_a_theme_is_kept_for_each_address(drawn: Page) -> None:
     assert sum(map(int, re.findall(r"\d+", colour)[:3])) < 150, CHANGED
 
 
-def test_a_lost_server_is_told_on_the_page(chromium: Chromium, tmp_path: Path) -> None:
-    """page.js waits for the end of this, and then has the page drawn again."""
+def test_the_page_says_that_the_server_is_lost(chromium: Chromium, tmp_path: Path) -> None:
+    """page.js waits until this disappears, and then reruns the page."""
     serve = server(tmp_path)
     with chromium.page() as page:
         app = page.get_by_test_id("stApp")
@@ -145,7 +145,7 @@ def test_a_lost_server_is_told_on_the_page(chromium: Chromium, tmp_path: Path) -
             expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
 
 
-def test_a_box_that_was_typed_into_says_to_press_enter(drawn: Page) -> None:
+def test_a_box_with_typed_text_says_to_press_enter(drawn: Page) -> None:
     """theme.css hides this where it would cover the name."""
     drawn.get_by_label("Short").press_sequentially("typed")
     expect(drawn.get_by_test_id("InputInstructions")).to_be_visible()

@@ -213,7 +213,7 @@ def test_the_app_prints_one_json_object_when_its_port_is_taken() -> None:
         (PermissionError(13, "Permission denied", "x.csv"), 1, "Permission denied: x.csv."),
     ],
 )
-def test_whatever_goes_wrong_is_one_json_object(
+def test_every_error_is_one_json_object(
     wrong: BaseException, code: int, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(**how: bool) -> None:

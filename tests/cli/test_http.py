@@ -123,7 +123,7 @@ def test_its_answers_equal_the_output_of_the_commands(
         assert app.process.wait(timeout=20) == 0
 
 
-def test_only_who_shows_the_token_is_answered(served: Served) -> None:
+def test_only_requests_with_the_token_are_answered(served: Served) -> None:
     for path in ("/status", "/releases", "/releases/1/export", "/releases/1/triples.jsonl"):
         for shown in ("", TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"):
             headers = {"Authorization": shown} if shown else {}
@@ -188,7 +188,7 @@ def ask_hash(served: Served) -> str:
 
 
 @both_databases
-def test_a_client_that_takes_nothing_holds_no_transaction_and_may_hang_up(
+def test_a_client_that_reads_nothing_holds_no_transaction_and_can_disconnect(
     starter_engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = starter_engine.url.render_as_string(hide_password=False)

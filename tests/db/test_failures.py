@@ -11,7 +11,7 @@ from tests.support.databases import both_databases
 pytestmark = both_databases
 
 
-def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:
+def test_a_missing_table_requires_a_backup(engine: Engine) -> None:
     """'hedgerow init' would upgrade nothing, and repair nothing."""
     cascade = " CASCADE" if engine.name == "postgresql" else ""
     with engine.execution_options(writes=True).begin() as connection:

@@ -146,7 +146,7 @@ def test_a_silent_run_reads_as_interrupted_and_is_resumed(
     assert (run.state, run.result) == (RunState.DONE, {"attempt": 2})
 
 
-def test_a_run_whose_process_is_gone_is_taken_up_at_once_on_the_same_host(engine: Engine) -> None:
+def test_a_run_without_a_process_is_resumed_at_once_on_the_same_host(engine: Engine) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     run_id, other = queued(engine), queued(engine)

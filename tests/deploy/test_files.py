@@ -125,7 +125,7 @@ def test_the_app_is_given_settings_that_exist_and_the_databases_address(
     assert url.database == of_database["POSTGRES_DB"]
 
 
-def test_nothing_but_the_app_can_be_reached_and_that_from_this_machine_only(
+def test_only_the_app_is_reachable_and_only_from_this_machine(
     services: dict[str, Any],
 ) -> None:
     assert services["app"]["ports"] == ["127.0.0.1:8501:8501"]

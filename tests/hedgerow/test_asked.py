@@ -43,7 +43,7 @@ def test_problems_give_one_sentence(
     assert message in str(refusal.value)
 
 
-def test_a_single_name_may_stand_alone(example_project: Example) -> None:
+def test_a_single_name_can_be_used_alone(example_project: Example) -> None:
     project = example_project()
     project.anchors.add(["The lamp is bright."])
     found = project.generate(provider="rules", types="verbal", dry_run=True)

@@ -119,7 +119,7 @@ def test_unknown_names_are_reported(
         example_project().variants(**wanted)
 
 
-def test_variants_are_found_by_what_they_are(example_project: Example) -> None:
+def test_variants_are_found_by_their_properties(example_project: Example) -> None:
     project = example_project()
     anchor = project.anchors()["uid"].iloc[0]
     assert len(project.variants(anchor=anchor)) == 3 and len(project.variants(anchor="x")) == 0

@@ -61,10 +61,10 @@ def test_loading_the_first_corpora_fills_the_funnel_and_measures_them(
     anchors = sum(corpus.anchors for corpus in FIRST)
     assert app.dataframe[0].value["Anchors"].tolist()[-1] == anchors
     assert "Measure variants" in texts(app)  # the run is being followed
-    assert "not measured yet" not in texts(app)  # and is not proposed once more
+    assert "not measured yet" not in texts(app)  # and is not suggested again
 
 
-def test_what_to_do_next_leads_to_the_pages(
+def test_next_steps_link_to_the_pages(
     loaded_home: Path, open_page: OpenPage, app_engine: Engine
 ) -> None:
     app = open_page("overview")
@@ -77,7 +77,7 @@ def test_what_to_do_next_leads_to_the_pages(
     assert links(app) == ["Review", "Freeze a release"]
 
 
-def test_a_conflict_is_said_and_leads_to_its_queue(
+def test_a_conflict_is_shown_and_links_to_its_queue(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:
@@ -126,7 +126,9 @@ def test_the_table_agrees_with_the_funnel(with_source: Engine, open_page: OpenPa
     assert links(app) == ["Review", "Download"]
 
 
-def test_what_a_run_is_at_is_not_proposed(with_source: Engine, open_page: OpenPage) -> None:
+def test_work_that_a_run_is_doing_is_not_suggested(
+    with_source: Engine, open_page: OpenPage
+) -> None:
     with writing(with_source) as session:
         add_plain_family(session, 1, split=Split.TRAIN)
         add_anchor(session, "Nothing is written for it.")
@@ -151,7 +153,7 @@ def test_after_changes_a_new_release_is_proposed(with_source: Engine, open_page:
         accept(session, shown(family["word"], at=now()), reviewer_id=ada)
     app = open_page("overview")
     assert "Release 1 lacks 1 accepted variant." in texts(app)
-    assert "Train" not in links(app)  # the release has no triple to learn from
+    assert "Train" not in links(app)  # the release has no triples to train on
 
 
 def test_runs_under_way_and_past_ones_are_shown(with_source: Engine, open_page: OpenPage) -> None:
@@ -202,7 +204,7 @@ def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
     assert {"Variants", "30", "80.1k", "All types"} <= chart_values
 
 
-def test_the_way_of_one_source_is_shown_where_there_are_several(
+def test_the_progress_of_one_source_is_shown_if_there_are_several(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:
@@ -222,7 +224,7 @@ def test_the_way_of_one_source_is_shown_where_there_are_several(
     assert len(app.dataframe[0].value) == 3
 
 
-def test_what_to_do_next_is_of_the_chosen_source_and_leads_to_it(
+def test_next_steps_are_for_the_chosen_source_and_link_to_it(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:

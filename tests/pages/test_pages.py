@@ -38,7 +38,7 @@ def test_each_page_has_its_own_title(open_page: OpenPage) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_stray_expression_could_be_taken_for_output(name: str) -> None:
+def test_no_stray_expression_is_shown_as_output(name: str) -> None:
     body = ast.parse((ROOT / "pages" / f"{name}.py").read_text("utf-8")).body
     stray = [node for node in body[1:] if isinstance(node, ast.Expr)]
     assert not [node.lineno for node in stray if not isinstance(node.value, ast.Call)]

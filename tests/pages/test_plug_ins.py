@@ -108,7 +108,7 @@ def test_benchmarks_scorers_and_encoders_are_offered_together(
     assert "letters" in open_page("compare").selectbox("a").options
 
 
-def test_results_of_a_benchmark_stay_when_it_is_gone(
+def test_results_remain_when_their_benchmark_is_removed(
     app_engine: Engine, open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"sentence": f"{n}.", "paraphrase": "yes", "opposite": "no"} for n in range(4)]

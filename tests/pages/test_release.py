@@ -80,13 +80,15 @@ def carry_out(engine: Engine) -> None:
     execute(engine, open_project.settings(), run.id, {"export": export_run.work})
 
 
-def test_without_variants_it_leads_to_the_first_ones(open_page: OpenPage) -> None:
+def test_without_variants_it_links_to_generating_some(open_page: OpenPage) -> None:
     app = open_page("release")
     assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
     assert not app.text_input
 
 
-def test_nothing_accepted_leads_to_the_review(with_source: Engine, open_page: OpenPage) -> None:
+def test_without_accepted_variants_the_page_links_to_review(
+    with_source: Engine, open_page: OpenPage
+) -> None:
     with writing(with_source) as session:
         add_family(session)
     app = open_page("release")
@@ -96,7 +98,7 @@ def test_nothing_accepted_leads_to_the_review(with_source: Engine, open_page: Op
     assert not app.selectbox
 
 
-def test_what_would_be_frozen_is_shown_before(
+def test_the_contents_of_a_release_are_shown_before_freezing(
     families: list[dict[str, Variant]], open_page: OpenPage
 ) -> None:
     app = open_page("release")
@@ -144,7 +146,7 @@ def test_without_a_name_to_sign_with_a_release_has_no_author(
         assert get_release(session).author_id is None
 
 
-def test_the_same_content_again_makes_no_second_release(
+def test_the_same_content_creates_no_second_release(
     families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
 ) -> None:
     app = freeze(open_page("release"), "one")
@@ -217,7 +219,7 @@ def test_an_earlier_export_of_the_same_format_is_offered_at_once(
 ) -> None:
     freeze(open_page("release")).button(key="export").click().run()
     carry_out(app_engine)
-    with writing(app_engine) as session:  # a later failure takes nothing away
+    with writing(app_engine) as session:  # a later failure removes nothing
         create_run(
             session, kind="export", parameters={"release": 1, "format": "hf"}
         ).state = RunState.FAILED
@@ -228,7 +230,7 @@ def test_an_earlier_export_of_the_same_format_is_offered_at_once(
     assert app.button(key="export").label == "Prepare the download"
 
 
-def test_an_export_whose_files_are_gone_can_be_made_again(
+def test_an_export_whose_files_are_gone_can_be_repeated(
     families: list[dict[str, Variant]],
     open_page: OpenPage,
     app_engine: Engine,
@@ -252,7 +254,7 @@ def test_an_export_whose_files_are_gone_can_be_made_again(
         (RunState.INTERRUPTED, "was interrupted"),
     ],
 )
-def test_an_export_that_stopped_says_so_and_starts_again(
+def test_a_stopped_export_says_so_and_can_be_restarted(
     state: RunState,
     sentence: str,
     families: list[dict[str, Variant]],
@@ -299,7 +301,7 @@ def test_accepted_variants_without_a_triple_are_explained(
     assert "A triple needs an accepted hedge or paraphrase and an accepted negation" in said(app)
 
 
-def test_every_type_that_is_there_or_gone_has_a_row(
+def test_every_current_or_removed_type_has_a_row(
     families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
 ) -> None:
     app = freeze(open_page("release"))

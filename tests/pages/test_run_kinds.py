@@ -62,7 +62,7 @@ def test_every_kind_is_carried_out_by_its_number(
     assert {run["state"] for run in ask("runs", "list")["runs"]} == {"done"}
 
 
-def test_a_done_run_says_on_the_overview_what_it_has_brought(
+def test_the_overview_shows_what_a_finished_run_added(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:
@@ -74,7 +74,7 @@ def test_a_done_run_says_on_the_overview_what_it_has_brought(
     assert messages == ["Done.", "Sorted the queues; 3 variants moved."]
 
 
-def test_a_kind_that_is_not_there_is_named_with_those_that_are() -> None:
+def test_an_unknown_kind_is_named_with_the_known_ones() -> None:
     ask("init", "--empty")
     assert (
         "Expected a kind of run (starter, corpus, import, import-variants, generate,"

@@ -87,7 +87,7 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     assert app.number_input(key="threshold-5").value == 5
 
 
-def test_a_reorder_that_failed_can_be_asked_for_again(
+def test_a_failed_reorder_can_be_retried(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(judged) as session:
@@ -112,7 +112,7 @@ def test_only_runs_that_follow_a_change_of_these_settings_are_shown(
     assert f"Run {training}: " not in shown_runs
 
 
-def test_another_encoder_is_measured_and_ordered_by(
+def test_another_encoder_is_measured_and_determines_the_order(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(judged) as session:
@@ -131,11 +131,11 @@ def test_another_encoder_is_measured_and_ordered_by(
     assert "bold" not in unsafe_texts(app)
 
 
-def test_a_model_that_is_no_encoder_is_refused_and_nothing_is_measured(
+def test_a_model_that_is_not_an_encoder_is_refused_and_nothing_is_measured(
     judged: Engine, open_page: OpenPage, started: list[int], tmp_path: Path
 ) -> None:
     name = str(checkpoint("LlamaForCausalLM", tmp_path / "llama"))
-    with writing(judged) as session:  # by a Hedgerow that took it for one
+    with writing(judged) as session:  # by a version of Hedgerow that accepted it
         register_encoder(session, name=name, hash_="d" * 64)
     app = open_page("settings")
     app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value(name).run()
@@ -165,7 +165,7 @@ def test_a_model_is_switched_off_after_saying_what_changes(
     assert started == []
 
 
-def test_a_large_switch_is_left_to_a_run(
+def test_a_large_change_is_made_by_a_run(
     judged: Engine, open_page: OpenPage, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_verdicts, "AT_ONCE", 2)
@@ -178,7 +178,9 @@ def test_a_large_switch_is_left_to_a_run(
     assert statuses(judged).count(Status.ACCEPTED) == 3
 
 
-def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) -> None:
+def test_the_details_of_the_project_are_shown(
+    judged: Engine, open_page: OpenPage, home: Path
+) -> None:
     (home / "hedgerow.db.20260101T000000Z.bak").write_bytes(b"x" * 2000)
     app = open_page("settings")
     shown = texts(app)
@@ -196,7 +198,7 @@ def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) ->
     assert {"hedgerow", "python", "torch", "streamlit"} <= set(versions["Package"])
 
 
-def test_a_theme_is_chosen_for_all_pages_by_a_reload(open_page: OpenPage) -> None:
+def test_a_reload_applies_the_theme_to_all_pages(open_page: OpenPage) -> None:
     app = open_page("settings")
     assert not any(block.key == "choose-theme" for block in app.get("bidi_component"))
     app = app.get("button_group")[0].set_value("Dark").run()
@@ -207,7 +209,7 @@ def test_a_theme_is_chosen_for_all_pages_by_a_reload(open_page: OpenPage) -> Non
     assert {"review", "settings", "overview"} <= set(chosen["pages"])
 
 
-def test_a_secret_is_nowhere(
+def test_a_secret_appears_nowhere(
     judged: Engine,
     open_page: OpenPage,
     home: Path,
@@ -317,7 +319,10 @@ def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
         person(session, "Grace")
         ada = person(session, HOSTILE)
     app = open_page("settings")
-    assert app.selectbox("person").options == ["Grace", HOSTILE]  # a select box reads no Markdown
+    assert app.selectbox("person").options == [
+        "Grace",
+        HOSTILE,
+    ]  # a select box does not render Markdown
     app.selectbox("person").set_value(1).run()
     assert app.selectbox("person-into-1").options == [HOSTILE]
     assert ada == 2
@@ -326,7 +331,7 @@ def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
 @pytest.mark.parametrize(
     ("name", "message"), [("  ", "a reviewer's name, found none"), ("grace", "choose Merge into")]
 )
-def test_a_name_that_nobody_can_have_is_refused_in_one_sentence(
+def test_an_invalid_name_is_refused_in_one_sentence(
     with_source: Engine, open_page: OpenPage, name: str, message: str
 ) -> None:
     with writing(with_source) as session:
@@ -340,7 +345,7 @@ def test_a_name_that_nobody_can_have_is_refused_in_one_sentence(
     assert [one.name for one in _people(with_source)] == ["Grace", "Ada"]
 
 
-def test_one_variant_without_a_cosine_is_one_and_no_variants_are_said_to_be_none(
+def test_one_variant_without_a_cosine_is_singular_and_an_empty_project_says_so(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     app = open_page("settings")

@@ -56,7 +56,7 @@ def form(app_engine: Engine, open_page: OpenPage) -> AppTest:
     return app
 
 
-def test_nothing_typed_is_lost_while_the_check_contradicts_itself(form: AppTest) -> None:
+def test_a_contradictory_check_loses_no_typed_text(form: AppTest) -> None:
     write(form, "new-0", guideline="Asked for: a quantifier that is denied.", line="Deny it.")
     require, forbid = (
         form.multiselect(key=f"own-type-{side}-new-0") for side in ("require", "forbid")
@@ -107,7 +107,7 @@ def test_a_type_is_added_and_shown(form: AppTest, app_engine: Engine) -> None:
     assert form.dataframe[0].value["State"].tolist()[-1] == "your own"
 
 
-def test_a_refused_type_says_why_and_stays_as_it_was_written(
+def test_a_refused_type_says_why_and_keeps_what_was_typed(
     form: AppTest, app_engine: Engine
 ) -> None:
     write(form, "new-0", label="Verbal negation", definition=NEGATION.definition)
@@ -121,7 +121,7 @@ def test_a_refused_type_says_why_and_stays_as_it_was_written(
         assert len(list_types(session)) == len(TAXONOMY)
 
 
-def test_the_check_is_tried_on_any_pair(form: AppTest) -> None:
+def test_the_check_can_be_tried_on_any_pair(form: AppTest) -> None:
     write(form, "new-0", role="hedge")
     write(form, "new-0", words="rumour has it\nthey whisper")
     form.text_input(key="try-anchor-new-0").set_value("It is open.")
@@ -131,7 +131,7 @@ def test_the_check_is_tried_on_any_pair(form: AppTest) -> None:
     assert "has none of the cues" in "\n".join(h.value for h in form.get("html"))
 
 
-def test_a_change_is_the_next_version_and_is_measured(
+def test_a_change_creates_the_next_version_and_is_measured(
     with_source: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(with_source) as session:
@@ -161,7 +161,7 @@ def test_a_change_is_the_next_version_and_is_measured(
     assert "Version 1," in texts(app)
 
 
-def test_a_check_is_told_with_correct_numbers_and_each_word_once() -> None:
+def test_a_check_is_described_with_correct_numbers_and_each_word_once() -> None:
     check = SurfaceCheck.model_validate(
         {
             "require_cue": True,
@@ -216,12 +216,12 @@ def test_a_retired_type_can_be_restored(with_source: Engine, open_page: OpenPage
         assert "quantifier_negation" in {entry.id for entry in list_types(session)}
 
 
-def test_generate_is_set_to_a_type_of_ones_own(with_source: Engine, open_page: OpenPage) -> None:
+def test_generate_opens_with_your_own_type(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         entry = add_type(session, HEDGE)
         add_family(session)
     app = open_page("overview").switch_page("pages/taxonomy.py")
-    app.query_params["shown"] = entry.label  # as in the address of whoever picked it
+    app.query_params["shown"] = entry.label  # as in the URL of somebody who selected it
     app.run()
     press(app, "type-generate")
     assert app.title[0].value == "Generate"

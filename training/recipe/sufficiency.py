@@ -54,12 +54,12 @@ def left_by(
 ) -> TrainingPlan:
     """The data that a recipe leaves, if it is enough for training.
 
-    What a small sample (`max_triples`) happens to hold is not counted: `require_enough` looks at
-    the texts for that.
+    The contents of a small sample (`max_triples`) are not checked here. `require_enough` does that
+    with the texts.
 
     Args:
         whole: what a training without a recipe's limits would work on.
-        composed: gives what the train split consists of; called only if any of it is left out.
+        composed: returns the composition of the train split; called only if any of it is left out.
         providers: whose variants alone take part; none means all.
 
     Raises:

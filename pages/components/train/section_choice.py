@@ -33,12 +33,14 @@ def remember(run_id: int) -> None:
 
 
 def choose_run(by_id: Mapping[int, Run], *, named: Callable[[Run], str] | None = None) -> Run:
-    """The run whose results are wanted: of the address, of this session, or the newest; rather one
-    that came to its end.
+    """Draw the choice of a run whose results to show. Returns the chosen run.
+
+    The default is the run in the URL, the run last chosen in this session, or the newest run, if
+    possible a finished one.
 
     Args:
-        by_id: at least one, the newest first.
-        named: what a run is called to choose by; a training of an encoder unless given.
+        by_id: at least one run, the newest first.
+        named: returns the label of a run; by default that of an encoder's training run.
     """
     call = named or _named
     key = f"train-run-{max(by_id)}"  # a new key when the choices change

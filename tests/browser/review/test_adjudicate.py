@@ -18,7 +18,7 @@ from tests.support.factories import person
 _LATEST = "SELECT verdict, adjudicates, note FROM decision ORDER BY id DESC LIMIT 1"
 
 
-def test_keys_settle_and_are_text_while_somebody_writes(
+def test_keys_settle_but_are_text_while_typing(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:

@@ -27,7 +27,7 @@ def asked(page: Page) -> Locator:
     return page.locator(".hg-checks.hg-asked")
 
 
-def test_the_checks_are_shown_while_one_writes_and_what_they_flag_is_asked_about_once(
+def test_checks_are_shown_while_typing_and_flags_need_one_confirmation(
     desk: Page, home: Path
 ) -> None:
     box = editor(desk, "e", "New wording")
@@ -52,12 +52,12 @@ def test_the_checks_are_shown_while_one_writes_and_what_they_flag_is_asked_about
     assert rows(home, kept) == [(FLAGGED, "accepted")]
 
 
-def test_ctrl_enter_saves_from_every_field_and_what_was_typed_last(desk: Page, home: Path) -> None:
+def test_ctrl_enter_saves_from_every_field_with_the_latest_text(desk: Page, home: Path) -> None:
     for number, label in enumerate(("Type", "Note", "New wording")):
         box = editor(desk, "e", "New wording")
         box.fill(f"The bridge number {number} is")
         box.press_sequentially(" not safe!")
-        if label != "New wording":  # from there, it saves what was typed just before
+        if label != "New wording":  # also saves what was typed just before
             desk.get_by_label(label, exact=True).last.focus()
         before = shown(desk)
         desk.keyboard.press("Control+Enter")
@@ -70,7 +70,7 @@ def test_ctrl_enter_saves_from_every_field_and_what_was_typed_last(desk: Page, h
     assert desk.evaluate(DRAFTS) == []
 
 
-def test_on_a_slow_line_no_typed_letter_is_lost_to_the_checks(
+def test_a_slow_connection_loses_no_letters_typed_during_checks(
     project: Engine, home: Path, share: Share, chromium: Chromium
 ) -> None:
     """Answers arrive 600 ms late, while the next words are being typed."""
@@ -82,7 +82,7 @@ def test_on_a_slow_line_no_typed_letter_is_lost_to_the_checks(
         box = editor(page, "e", "New wording")
         box.fill("")
         words = "The bridge is in no way safe."
-        for word in words.split():  # each pause hands over what is there
+        for word in words.split():  # each pause submits the text so far
             box.press_sequentially(f"{word} ", delay=30)
             page.wait_for_timeout(400 if len(word) < 4 else 800)
         expect(page.locator(".hg-checks")).to_be_visible()
@@ -92,7 +92,7 @@ def test_on_a_slow_line_no_typed_letter_is_lost_to_the_checks(
 
 
 def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
-    desk.keyboard.press("8")  # a reason to reject hedges, which this is not
+    desk.keyboard.press("8")  # a reason that only applies to hedges
     expect(desk.locator(".hg-message")).to_contain_text("is for hedges")
     settle(desk)
     desk.keyboard.press("t")
@@ -105,7 +105,9 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     settle(desk)
     assert rows(home, COUNT) == [(0,)]
     cue.fill("safe")
-    desk.keyboard.press("Control+Enter")  # its surface is no hedge's: asked about once
+    desk.keyboard.press(
+        "Control+Enter"
+    )  # it does not look like a hedge, so it needs a confirmation
     expect(asked(desk)).to_be_visible()
     settle(desk)
     desk.keyboard.press("Control+Enter")
@@ -113,7 +115,7 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     eventually(desk, lambda: rows(home, kept) == [("word", "safe")])
 
 
-def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_discarded_or_saved(
+def test_every_editor_field_survives_closing_and_reloading_until_discarded_or_saved(
     desk: Page, home: Path
 ) -> None:
     wording, note, cue = "The bridge number 0 is perhaps safe, some say.", "My note", "some say"
@@ -144,7 +146,7 @@ def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_disc
     expect(box).to_have_count(0)
     settle(desk)
     editor(desk, "e", "New wording")
-    desk.wait_for_timeout(1000)  # nothing is put back late
+    desk.wait_for_timeout(1000)  # no old value reappears later
     expect(box).to_have_value("The bridge is not safe.")
     expect(note_box).to_have_value("")
     expect(cue_box).to_have_count(0)
@@ -161,7 +163,7 @@ def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_disc
     expect(cue_box).to_have_value(cue)
     settle(desk)
     box.focus()
-    desk.keyboard.press("Control+Enter")  # others say it, so it is asked about
+    desk.keyboard.press("Control+Enter")  # siblings have this text, so it needs a confirmation
     expect(asked(desk)).to_be_visible()
     settle(desk)
     desk.keyboard.press("Control+Enter")
@@ -173,7 +175,7 @@ def test_every_field_of_an_editor_outlives_closing_and_a_reload_until_it_is_disc
     assert desk.evaluate(DRAFTS) == []
 
 
-def test_the_first_editor_of_a_browser_gives_the_cursor_to_the_wording(
+def test_the_first_editor_in_a_browser_puts_the_cursor_in_the_text(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     """A text area loads its code later than a text field, when it is shown for the first time."""

@@ -31,9 +31,7 @@ def count(home: Path) -> int:
     return int(str(rows(home, COUNT)[0][0]))
 
 
-def test_neither_a_held_key_nor_rapid_presses_decide_what_nobody_could_read(
-    desk: Page, home: Path
-) -> None:
+def test_held_keys_and_rapid_presses_do_not_decide_unread_cards(desk: Page, home: Path) -> None:
     """Chromium repeats a held key, and only the first press counts. A card ignores keys for 200
     ms."""
     before = shown(desk)
@@ -53,7 +51,7 @@ def test_neither_a_held_key_nor_rapid_presses_decide_what_nobody_could_read(
     eventually(desk, lambda: count(home) > 1)
     settle(desk)
     assert count(home) <= 2 + took / 0.2
-    # Whatever was decided had been on the screen for 200 ms, by the server's clock.
+    # By the server's clock, every decided card had been on the screen for 200 ms.
     times = rows(home, "SELECT (julianday(decided_at) - julianday(shown_at)) * 86400 FROM decision")
     assert all(float(str(seconds)) >= 0.199 for (seconds,) in times)
 
@@ -88,7 +86,7 @@ SLOW_CLOCK = "const now = performance.now.bind(performance); performance.now = (
 """Makes cards ignore keys for two seconds, enough for a busy machine to handle a press."""
 
 
-def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
+def test_on_a_slow_connection_a_card_ignores_keys_until_it_can_be_read(
     project: Engine, home: Path, share: Share, chromium: Chromium
 ) -> None:
     """The server drew the card long ago, so only the browser can know."""
@@ -110,9 +108,7 @@ def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
             assert "Key ignored" in page.evaluate(content)
 
 
-def test_what_is_typed_while_a_panel_is_open_is_text_and_decides_nothing(
-    desk: Page, home: Path
-) -> None:
+def test_typing_while_a_panel_is_open_decides_nothing(desk: Page, home: Path) -> None:
     """This also applies if the cursor is outside the box: nobody types 'a' into an editor to
     accept."""
     before = shown(desk)
@@ -194,7 +190,7 @@ def test_keys_pressed_while_the_server_is_busy_all_count(desk: Page) -> None:
     expect(desk.locator(".st-key-details")).to_have_count(0)
 
 
-def test_a_key_means_the_same_on_a_keyboard_of_another_script(desk: Page, home: Path) -> None:
+def test_a_key_works_on_keyboards_of_other_scripts(desk: Page, home: Path) -> None:
     before = shown(desk)
     desk.evaluate(PRESS, [["ф", "KeyA"]])
     expect(card(desk)).not_to_have_attribute("data-variant", before)

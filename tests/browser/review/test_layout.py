@@ -88,7 +88,7 @@ def check_first_screen(page: Page, *, guide: bool) -> None:
         parts.append(page.get_by_role("complementary", name="Guideline"))
     for part in parts:
         assert is_in_first_screen(page, part), part.bounding_box()
-    # The keys are below the card, not over it; only a much longer card goes on below them.
+    # The keys are below the card, not over it. Only a much longer card continues below them.
     upper, lower = card(page).bounding_box(), keys(page).bounding_box()
     assert upper is not None and lower is not None
     assert upper["y"] + upper["height"] <= lower["y"]
@@ -113,7 +113,7 @@ def test_card_and_keys_are_in_the_first_screen(
     check_first_screen(page, guide=False)
 
 
-def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
+def test_the_keys_stay_visible_below_a_card_taller_than_the_window(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
@@ -138,7 +138,7 @@ def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
     ("key", "place"),
     [("h", ".st-key-keys-list"), ("g", ".st-key-all-details"), ("l", ".st-key-last")],
 )
-def test_what_a_key_opens_comes_into_sight_and_the_card_comes_back(
+def test_a_panel_opened_by_key_scrolls_into_view_and_the_card_returns(
     key: str, place: str, long_card: str, home: Path, share: Share, page: Page
 ) -> None:
     page.set_viewport_size({"width": NARROW[0], "height": 560})
@@ -153,7 +153,7 @@ def test_what_a_key_opens_comes_into_sight_and_the_card_comes_back(
     expect(card(page)).to_be_in_viewport(ratio=0.5)
 
 
-def test_a_new_card_comes_into_sight_while_its_details_stay_open(
+def test_a_new_card_scrolls_into_view_while_its_details_stay_open(
     long_card: str, home: Path, share: Share, page: Page
 ) -> None:
     page.set_viewport_size({"width": NARROW[0], "height": 560})
@@ -195,10 +195,10 @@ def toggle_sidebar(page: Page) -> None:
         sidebar.hover()
         page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
     expect(sidebar).to_have_attribute("data-collapsed", "false" if hidden else "true")
-    still(page)  # it slides
+    still(page)  # it is animated
 
 
-def test_the_card_keeps_its_place_when_the_sidebar_goes_and_comes_back(
+def test_the_card_keeps_its_position_when_the_sidebar_toggles(
     long_card: str, home: Path, share: Share, page: Page
 ) -> None:
     visit(page, share(home), "/review?type=Hedge%3A+phrase")
@@ -213,17 +213,17 @@ def test_the_card_keeps_its_place_when_the_sidebar_goes_and_comes_back(
         if size == WIDE:
             assert alone["x"] == pytest.approx(before["x"], abs=1)
             assert alone["width"] == pytest.approx(before["width"], abs=1)
-        else:  # a small window has better use for the room
+        else:  # a small window has no room for it
             assert alone["width"] > before["width"]
         for part in (card(page), keys(page), page.locator("h1"), page.locator(".st-key-controls")):
             assert is_in_first_screen(page, part)
         toggle_sidebar(page)
         assert card(page).bounding_box() == pytest.approx(before, abs=1)
         assert shown(page) == variant
-        press(page, "a")  # the keys are the card's again
+        press(page, "a")  # the keys apply to the card again
 
 
-def test_a_choice_shows_how_much_is_left_and_gives_the_keys_back_to_the_card(desk: Page) -> None:
+def test_a_choice_shows_what_is_left_and_returns_the_keys_to_the_card(desk: Page) -> None:
     opener = desk.get_by_role("button", name="Type: Verbal negation")
     number = "getComputedStyle(document.querySelector('{}'), '::after').content"
     left = number.format(".st-key-menu-queue .hg-open i")

@@ -40,7 +40,7 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
     box = editor(page, "e", "New wording")
     box.fill("The bridge is far from")
     eventually(page, lambda: kept(home, "far from"))
-    page.goto("about:blank")  # it would connect again, and go on itself
+    page.goto("about:blank")  # otherwise it would reconnect and continue
     app.end(signal.SIGKILL)
     app.start()
     with chromium.page() as other:
@@ -51,16 +51,16 @@ def test_after_the_server_was_killed_another_browser_shows_the_card_and_what_was
         expect(other.get_by_role("button", name="Type: Affixal negation")).to_be_visible()
         box.fill("The bridge is far from safe.")
         other.keyboard.press("Control+Enter")
-        expect(other.locator(".hg-checks.hg-asked")).to_be_visible()  # it is asked about first
+        expect(
+            other.locator(".hg-checks.hg-asked")
+        ).to_be_visible()  # it asks for a confirmation first
         settle(other)
         other.keyboard.press("Control+Enter")
         expect(box).not_to_be_visible()
         eventually(other, lambda: rows(home, "SELECT count(*) FROM draft") == [(0,)])
 
 
-def test_a_window_that_stays_open_over_a_restart_goes_on_itself(
-    app: App, page: Page, home: Path
-) -> None:
+def test_a_window_left_open_during_a_restart_reconnects(app: App, page: Page, home: Path) -> None:
     visit(page, app.address, "/review")
     settle(page)
     press(page, "a")
@@ -77,7 +77,7 @@ def test_a_window_that_stays_open_over_a_restart_goes_on_itself(
 @pytest.mark.parametrize(
     ("keys", "label"), [(("n",), "Note on this variant"), (("x", "1"), "Note")]
 )
-def test_a_note_that_was_being_written_is_there_after_a_restart(
+def test_an_unfinished_note_survives_a_restart(
     keys: tuple[str, ...], label: str, app: App, page: Page, chromium: Chromium, home: Path
 ) -> None:
     visit(page, app.address, "/review")
@@ -87,7 +87,7 @@ def test_a_note_that_was_being_written_is_there_after_a_restart(
         settle(page)
     page.get_by_label(label).fill("a bridge, of all things")
     eventually(page, lambda: kept(home, "of all things"))
-    page.goto("about:blank")  # it would connect again, and go on itself
+    page.goto("about:blank")  # otherwise it would reconnect and continue
     app.end(signal.SIGKILL)
     app.start()
     with chromium.page() as other:

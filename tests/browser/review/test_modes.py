@@ -42,7 +42,7 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
     expect(desk.get_by_text("Reviewing as Ada")).to_be_visible()
 
 
-def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant_is_now(
+def test_a_new_browser_asks_for_a_name_and_a_permalink_shows_the_current_status(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     """Decided, replaced, retired and unknown variants. Names in the project do not sign this
@@ -78,7 +78,7 @@ def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant
     expect(card(page)).to_be_visible()
 
 
-def test_blind_hides_what_others_said_until_one_has_decided(
+def test_blind_mode_hides_other_verdicts_until_you_decide(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
@@ -97,7 +97,7 @@ def test_blind_hides_what_others_said_until_one_has_decided(
     page.reload()
     expect(card(page)).to_contain_text("blind")
     settle(page)
-    page.keyboard.press("i")  # the guideline speaks of hedges and rejections, too
+    page.keyboard.press("i")  # the guideline also mentions hedges and rejections
     expect(page.locator(".hg-guide")).to_have_count(0)
     settle(page)
     page.keyboard.press("g")
@@ -153,7 +153,7 @@ def test_notes_queues_and_links_need_no_mouse(desk: Page, home: Path) -> None:
     expect(card(desk)).to_have_attribute("data-variant", link.partition("=")[2])
     settle(desk)
     press(desk, "a")
-    expect(desk).not_to_have_url(re.compile("variant="))  # the address goes with the card
+    expect(desk).not_to_have_url(re.compile("variant="))  # the URL follows the card
 
 
 def test_the_family_view_decides_each_variant(desk: Page, home: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_family_view_decides_each_variant(desk: Page, home: Path) -> None:
 
 def test_the_slash_searches_and_no_letter_typed_then_decides(desk: Page, home: Path) -> None:
     before = shown(desk)
-    desk.keyboard.type("/aas1f")  # at once: the box has not come yet
+    desk.keyboard.type("/aas1f")  # typed at once, before the box appears
     box = desk.get_by_label("Part of a sentence or a note, or a uid")
     expect(box).to_be_focused()
     settle(desk)
@@ -186,14 +186,14 @@ def test_the_slash_searches_and_no_letter_typed_then_decides(desk: Page, home: P
     desk.keyboard.press("Enter")
     hit = desk.locator(".hg-hit").first
     expect(hit.locator("mark")).to_have_text("is unsafe")
-    hit.click()  # the box has the cursor no more
+    hit.click()  # the cursor has left the box
     desk.keyboard.type("as1f")
     desk.get_by_role("dialog").get_by_role("button", name="Open").first.click()
     expect(desk.get_by_role("dialog")).to_have_count(0)
     expect(card(desk)).to_contain_text("The bridge is unsafe.")
     assert shown(desk) != before
     desk.keyboard.press("/")
-    expect(box).to_have_value("IS UNSAFE")  # what was searched for last
+    expect(box).to_have_value("IS UNSAFE")  # the latest query
     desk.get_by_role("button", name="Review these 40").click()
     expect(desk.get_by_text("40 of 40 left in this selection. Search: IS UNSAFE")).to_be_visible()
     assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
@@ -220,7 +220,7 @@ def test_two_windows_on_one_queue_decide_no_card_twice(
             page.get_by_role("link", name="Settings").click()
             expect(page.get_by_role("heading", name="Settings").first).to_be_visible()
         two.get_by_role("link", name="Review").click()
-        expect(card(two)).to_have_attribute("data-variant", left)  # one has left it to others
+        expect(card(two)).to_have_attribute("data-variant", left)  # you have left it to others
     decided = rows(home, "SELECT count(*), count(DISTINCT variant_id) FROM decision")
     assert decided == [(4, 4)]
 

@@ -15,7 +15,7 @@ from tests.support.factories import add_opinion, judge
 HOSTILE = "It isn't <img src=x onerror='document.body.innerHTML=1'> **safe**."
 
 
-def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
+def test_j_shows_it_unless_blind_and_ctrl_enter_applies_its_suggestion(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:

@@ -17,7 +17,7 @@ from tests.support.factories import person
 DECISIONS = "SELECT count(*) FROM decision WHERE NOT adjudicates"
 
 
-def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
+def test_keys_answer_with_feedback_and_the_queue_follows_the_round(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
@@ -48,7 +48,7 @@ def test_keys_answer_feedback_follows_and_the_queue_comes_after_the_round(
         expect(feedback).to_contain_text("Right" if is_good else "Not quite")
         expect(feedback).to_contain_text("<b>So it is.</b>")
         settle(page)
-        page.keyboard.press("a")  # decides nothing more
+        page.keyboard.press("a")  # no longer decides anything
         page.keyboard.press("n")
     expect(page.get_by_text("You got 1 of 2 right")).to_be_visible()
     expect(page.get_by_text("It should be rejected (wrong scope).")).to_be_visible()

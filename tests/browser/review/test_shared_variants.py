@@ -17,7 +17,7 @@ from tests.support.factories import person
 _SAID = "SELECT verdict, blind FROM decision JOIN variant ON variant.id = variant_id WHERE uid = ?"
 
 
-def test_each_is_blind_until_both_have_decided_and_then_they_are_in_conflict(
+def test_both_are_blind_until_they_have_decided_and_then_in_conflict(
     project: Engine, home: Path, share: Share, page: Page, chromium: Chromium
 ) -> None:
     with writing(project) as session:

@@ -19,7 +19,7 @@ MOMENT = 500
 """Milliseconds after which a page that is about to rerun has started to."""
 
 LET_OFF = {
-    # Vega gives the marks of an SVG chart roles without names. The chart as a whole has our words.
+    # Vega gives the marks of an SVG chart roles without names. The chart as a whole has our label.
     "svg-img-alt": "[data-testid=stVegaLiteChart] svg *",
 }
 """Rule → the selector of third-party markup that is excluded from it."""
@@ -36,7 +36,7 @@ def axe(page: Page, options: dict[str, Any] = ALL_RULES) -> list[str]:
 
 
 def _found(page: Page, options: dict[str, Any]) -> list[str]:
-    # It is large: no page reads it twice.
+    # It is large, so each page loads it only once.
     tool = Axe(axe_script="0") if page.evaluate("'axe' in window") else Axe()
     return [
         f"{violation['id']}: {node['html'][:160]}"

@@ -104,7 +104,7 @@ def _cleared(page: Page) -> bool:
     page.unroute_all()
     if place := re.match(r"http://[^/]+", page.url):
         try:
-            # Something of the same address without scripts, which could still write meanwhile.
+            # A file from the same address, without scripts that could write meanwhile.
             page.goto(f"{place[0]}/_stcore/health")
             page.evaluate("localStorage.clear(); sessionStorage.clear()")
         except Error:

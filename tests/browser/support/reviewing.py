@@ -36,7 +36,7 @@ def shown(page: Page) -> str:
 
 
 def settle(page: Page) -> None:
-    """Wait until the page and its buttons are drawn, and until its card accepts keys."""
+    """Wait until the page has its buttons and its card accepts keys."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     expect(page.locator("[class*=st-key-] button:visible, input:visible").first).to_be_visible()

@@ -43,7 +43,7 @@ def sign_in(page: Page, address: str, name: str = "Ada") -> None:
 
 
 def go(page: Page, address: str, path: str) -> None:
-    """Open a page and wait until everything is drawn."""
+    """Open a page and wait until it is complete."""
     page.goto(f"{address}/{path}")
     page.add_style_tag(content=_STILL)
     settle(page)

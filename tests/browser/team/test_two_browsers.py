@@ -59,7 +59,7 @@ def said(page: Page) -> Locator:
     return page.locator(".hg-message")
 
 
-def test_no_card_is_on_two_screens_and_a_closed_window_gives_its_card_back(
+def test_no_card_is_on_two_screens_and_a_closed_window_releases_its_card(
     address: str, home: Path, page: Page, chromium: Chromium
 ) -> None:
     with chromium.new_page() as other:
@@ -82,7 +82,7 @@ def test_no_card_is_on_two_screens_and_a_closed_window_gives_its_card_back(
         assert shown(third) != shown(page)
 
 
-def test_one_accepts_the_other_rejects_by_the_permalink_and_both_are_told(
+def test_accepting_and_rejecting_by_permalink_is_reported_to_both(
     address: str, home: Path, two: tuple[Page, Page]
 ) -> None:
     ada, bert = two
@@ -112,7 +112,7 @@ def test_a_lead_settles_by_keyboard_and_the_other_browser_shows_it(
     visit(lea, address, "/adjudicate", name="Lea")
     expect(lea.get_by_text("The remaining card is on another screen.")).to_be_visible()
     visit(ada, address, "/adjudicate", name="Ada")
-    ada.get_by_role("radio", name="Settled").click()  # which leaves the conflict to others
+    ada.get_by_role("radio", name="Settled").click()  # leaves the conflict to others
     expect(ada.get_by_text("No conflict has been settled yet.")).to_be_visible()
     lea.get_by_role("button", name="Check again").click()
     expect(card(lea)).to_have_attribute("data-variant", uid)

@@ -73,7 +73,7 @@ def test_again_nothing_is_added_and_the_file_is_known(file: Path) -> None:
     )
 
 
-def test_a_dry_run_adds_nothing_and_shows_what_speaks_against_rows(file: Path, home: Path) -> None:
+def test_a_dry_run_adds_nothing_and_shows_the_problems_of_rows(file: Path, home: Path) -> None:
     shown = show("anchors", "add", str(file), "--dry-run")
     assert "Would add 2 anchors from the column 'text'." in shown
     assert "already negated" in shown and "The anchor is a question" in shown

@@ -44,7 +44,7 @@ def test_the_list_says_how_many_anchors_of_how_many_are_here(ten_families: None)
     assert row.split()[1:3] == ["10", "12344"]
 
 
-def test_a_corpus_that_is_whole_says_that_nothing_was_missing(ten_families: None) -> None:
+def test_a_complete_corpus_says_that_nothing_was_missing(ten_families: None) -> None:
     assert "added 10 anchors and 30 variants." in show("corpora", "add", NAME)
     assert "nothing was missing." in show("corpora", "add", NAME)
 

@@ -55,7 +55,7 @@ def test_a_trial_makes_the_dry_run_know_tokens_and_cost(serve_chat: Serve) -> No
     assert done["cost"] == pytest.approx(after["cost"], rel=0.1)
 
 
-def test_generating_when_nothing_is_left_to_do_succeeds(serve_chat: Serve) -> None:
+def test_generating_with_nothing_left_to_do_succeeds(serve_chat: Serve) -> None:
     address, server = serve_chat()
     asked = ["generate", "--model", "fake", "--base-url", address]
     ask(*asked)

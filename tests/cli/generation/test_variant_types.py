@@ -49,7 +49,7 @@ def test_an_added_type_is_listed_behind_the_built_in_ones() -> None:
     assert "quantifier_negation" in ask("status")["variants"]
 
 
-def test_a_change_leaves_what_it_does_not_name(home: Path) -> None:
+def test_a_change_keeps_fields_that_it_does_not_name(home: Path) -> None:
     ask(*ADD)
     (home / "check.json").write_text('{"require_new": ["negator"]}', "utf-8")
     (home / "guideline.txt").write_text("Rule, none: accept none.\n", "utf-8")

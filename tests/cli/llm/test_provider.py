@@ -26,7 +26,7 @@ def released(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         create_release(session)
 
 
-def test_a_dry_run_says_tokens_and_money_and_sends_nothing(serve_chat: Serve) -> None:
+def test_a_dry_run_estimates_tokens_and_cost_and_sends_nothing(serve_chat: Serve) -> None:
     asked = ["llm", "provider", "--model", "gpt-4o-mini", "--epochs", "2", "--dry-run"]
     found = ask(*asked)
     assert (found["train"], found["validation"], found["release"]) == (12, 0, 1)

@@ -39,7 +39,7 @@ def nevir(tmp_path: Path) -> str:
     return str(write_lines(tmp_path / "nevir.jsonl", NEVIR))
 
 
-def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: str) -> None:
+def test_a_benchmark_returns_the_fields_of_the_contract(tiny_encoder: Path, sample: str) -> None:
     answer = ask("benchmark", "semantoneg", "--model", str(tiny_encoder), "--data", sample)
     assert (answer["benchmark"], answer["metric"], answer["n"]) == ("semantoneg", "accuracy", 6)
     low, high = answer["interval"]
@@ -168,7 +168,7 @@ def test_a_plug_in_is_in_the_help_and_measured(
     )
 
 
-def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
+def test_a_dry_run_estimates_the_time_and_measures_nothing(sample: str) -> None:
     chat = ["--architecture", "chat", "--model", "gpt-4o-mini", "--max-tokens", "100"]
     answer = ask("benchmark", "semantoneg", "--data", sample, *chat, "--budget", "5", "--dry-run")
     assert (answer["items"], answer["texts"], answer["chat"]["prompts"]) == (6, 12, 18)

@@ -100,7 +100,7 @@ def test_semantoneg_by_training_objective(sample: str) -> None:
         ("one\ntwo\n", "Expected models that can be measured, found none of 2. First: one: "),
     ],
 )
-def test_a_list_of_which_nothing_can_be_measured(
+def test_a_list_with_nothing_to_measure(
     content: str, sentence: str, sample: str, tmp_path: Path
 ) -> None:
     listed = tmp_path / "models.txt"

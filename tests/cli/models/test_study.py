@@ -37,7 +37,7 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "free_memory", lambda: None)
 
 
-def test_a_study_tells_what_each_training_came_to() -> None:
+def test_a_study_reports_the_result_of_each_training() -> None:
     found = ask("study", "types", "--set", "batch_size=2", "--seed", "5")
     assert (found["study"], found["release"], found["seed"]) == ("types", 1, 5)
     labels = [member["label"] for member in found["members"]]

@@ -117,7 +117,7 @@ def test_the_preset_that_fits_is_taken_unless_another_one_is_named(
     assert standard == PRESETS["standard"].recipe.model_dump(mode="json")
 
 
-def test_a_preset_s_name_is_in_what_a_training_brought(
+def test_the_result_of_a_training_names_its_preset(
     small: list[str], tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny = Recipe(base_encoder=str(tiny_encoder), batch_size=4, max_steps=3)

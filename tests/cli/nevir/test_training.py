@@ -45,8 +45,8 @@ def test_a_finetuning_prints_each_epoch_and_can_be_shown_again(
     epoch = shown["epochs"][2]
     assert epoch["nevir:low"] <= epoch["nevir"] <= epoch["nevir:high"]
     assert epoch["nevir:low"] < epoch["nevir:high"], "four pairs leave some doubt"
-    pairs_told, *table = show("nevir", "show", "1").splitlines()
-    assert pairs_told == "Pairs: 16 training pairs, 4 held out."
+    pairs_line, *table = show("nevir", "show", "1").splitlines()
+    assert pairs_line == "Pairs: 16 training pairs, 4 held out."
     assert table[0].split()[:6] == ["epoch", "NevIR", "pairwise", "accuracy", "95%", "interval"]
     assert [line.split()[0] for line in table[1:4]] == ["0", "1", "2"]
 

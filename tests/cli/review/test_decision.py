@@ -49,7 +49,7 @@ def test_a_decision_is_stored_under_the_name_given(loaded_home: Path) -> None:
     ]
 
 
-def test_a_conflict_is_settled_and_nothing_else_is(loaded_home: Path) -> None:
+def test_only_conflicts_can_be_settled(loaded_home: Path) -> None:
     uid, other, *_ = pending(loaded_home)
     ask("review", "accept", uid, "--reviewer", "Ann")
     assert "'hedgerow review settle'" in show("review", "reject", uid, "--reviewer", "Bo")

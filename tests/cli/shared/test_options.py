@@ -29,7 +29,7 @@ WRONG: list[tuple[type, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "values", "page", "option"), WRONG)
-def test_a_wrong_value_is_called_what_the_person_called_it(
+def test_a_wrong_value_is_named_by_its_label_or_option(
     kind: type, values: dict[str, Any], page: str, option: str
 ) -> None:
     values = {"model": "m"} | values if kind is not ModelChoice else values

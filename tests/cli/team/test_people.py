@@ -66,7 +66,7 @@ def test_a_person_is_added_before_they_begin(uids: list[str]) -> None:
     assert ask("review", "quota", "Bo", "10")
 
 
-def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
+def test_a_merge_lists_the_changes_and_asks_first(uids: list[str]) -> None:
     command = ["reviewers", "merge", "ada l.", "Ada"]
     refused = CliRunner().invoke(cli.app, command, input="n\n")
     assert refused.exit_code == 1

@@ -84,7 +84,7 @@ def test_undecided_ones_take_the_type_that_is_named(file: str) -> None:
     assert answer["verdicts"] == {"data set labels": 3}
 
 
-def test_an_export_goes_out_and_comes_in_as_it_was(
+def test_an_export_is_imported_unchanged(
     file: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")

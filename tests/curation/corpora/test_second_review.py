@@ -127,7 +127,7 @@ def test_its_edits_replace_what_the_first_review_had_accepted(
 
 
 @both_databases
-def test_an_older_project_comes_to_what_a_new_one_has_and_a_second_time_changes_nothing(
+def test_upgrading_an_older_project_gives_the_current_state_and_is_idempotent(
     engine: Engine, wanted: set[str]
 ) -> None:
     load_old(engine, wanted)

@@ -41,7 +41,7 @@ def group_of(row: Measured, dimension: Dimension) -> tuple[object, ...]:
     }[dimension]
 
 
-def test_outcomes_of_what_no_edit_made(engine: Engine) -> None:
+def test_outcomes_of_variants_that_are_not_edits(engine: Engine) -> None:
     with writing(engine) as session:
         fill(session)
     with reading(engine) as session:
@@ -92,7 +92,7 @@ def reasons(session: Session, dimension: Dimension = Dimension.TYPE) -> list[Rea
     return sorted(reject_reasons(session, dimension))
 
 
-def test_a_reason_counts_while_its_verdict_stands(engine: Engine) -> None:
+def test_a_reason_counts_until_its_verdict_is_replaced(engine: Engine) -> None:
     with writing(engine) as session:
         family = add_family(session)
         ada, ben = person(session), person(session, "Ben")

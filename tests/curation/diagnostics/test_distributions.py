@@ -119,7 +119,7 @@ def test_pairs_are_counted_by_both_measures(engine: Engine, seed: int) -> None:
 
 
 @one_database
-def test_a_threshold_cuts_what_is_farther(engine: Engine) -> None:
+def test_a_threshold_cuts_larger_distances(engine: Engine) -> None:
     with writing(engine) as session:
         fill(session)
     with reading(engine) as session:

@@ -94,7 +94,7 @@ def show(title: str, rows: list[tuple[str, int, int]]) -> None:
 
 
 @pytest.mark.slow
-def test_the_checks_pass_what_the_review_let_stand(reviewed: list[Row]) -> None:
+def test_the_checks_pass_texts_that_the_review_accepted(reviewed: list[Row]) -> None:
     passed, total = Counter[str](), Counter[str]()
     for row in reviewed:
         check = variant_type(row.type_id).surface_check

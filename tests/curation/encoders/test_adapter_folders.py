@@ -84,7 +84,7 @@ def test_an_adapter_is_added_to_the_weights_of_its_base(adapter: Path, tiny_enco
         assert torch.allclose(value, expected, atol=1e-6), name
 
 
-def test_an_adapter_is_known_by_its_own_files_and_by_its_base(
+def test_an_adapters_hash_depends_on_its_files_and_its_base(
     adapter: Path, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     known = fingerprint(adapter)

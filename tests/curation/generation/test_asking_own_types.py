@@ -70,7 +70,7 @@ def test_own_types_go_all_the_way(generated: Engine, tmp_path: Path) -> None:
         _reviewed(session)
         release = create_release(session).release
     with reading(generated) as session:
-        _measures_are_told(session)
+        _measures_are_reported(session)
         _is_released(session, release)
         _is_exported(session, release, tmp_path)
         _is_counted(session, release)
@@ -108,7 +108,7 @@ def _reviewed(session: Session) -> None:
     assert session.get_one(Variant, child).cue == "they whisper"  # found in the text
 
 
-def _measures_are_told(session: Session) -> None:
+def _measures_are_reported(session: Session) -> None:
     rows = distributions.flag_counts(session)
     flags = {
         (row.type_id, row.flag): (row.number, row.of)

@@ -97,7 +97,7 @@ def test_a_run_pauses_if_nothing_listens(anchors: Engine, home: Path) -> None:
     ("wish", "when"),
     [(NEW_YEAR, r"on 20(98-12-31|99-01-01) at"), ("99999999", r"on 20\d\d-"), ("1e300", "in thou")],
 )
-def test_a_server_that_wants_to_be_left_alone_for_long_pauses_the_run_and_says_until_when(
+def test_a_long_retry_after_pauses_the_run_and_says_until_when(
     anchors: Engine, home: Path, serve_chat: Serve, wish: str, when: str, batch: bool
 ) -> None:
     address, server = serve_chat(retry_after=wish)

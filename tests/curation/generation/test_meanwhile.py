@@ -95,7 +95,7 @@ def test_a_correction_counts_for_the_calls_that_are_still_to_be_made(
         assert all(answer == call for answer, call in session.execute(pairs))
 
 
-def test_an_anchor_that_is_retired_meanwhile_is_asked_about_no_more(
+def test_an_anchor_retired_during_a_run_is_no_longer_requested(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     address, server = serve_chat(delay=0.02)
@@ -115,7 +115,7 @@ def test_an_anchor_that_is_retired_meanwhile_is_asked_about_no_more(
         )
 
 
-def test_a_type_that_is_retired_meanwhile_is_asked_for_no_more(
+def test_a_type_retired_during_a_run_is_no_longer_requested(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
     def retire_types() -> None:

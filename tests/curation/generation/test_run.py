@@ -202,7 +202,7 @@ def test_calls_stop_while_nothing_can_be_stored(
 
 
 @both_databases
-def test_a_database_that_is_away_for_a_moment_loses_nothing(
+def test_a_short_database_outage_loses_nothing(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = iter([True, False, True, *[False] * 100])

@@ -110,7 +110,7 @@ def test_a_full_disk_ends_the_run_which_continues_once_there_is_room(
 
 
 @one_database
-def test_while_another_holds_the_database_no_more_is_asked_than_can_wait(
+def test_while_the_database_is_locked_only_a_bounded_number_of_calls_is_made(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("curation.generation.worker.WAITING", 2)

@@ -147,7 +147,7 @@ def test_triples_by_type_are_those_that_the_release_gives(released: Released) ->
         assert state.total.released == release.summary["variants"]
 
 
-def test_anchors_are_counted_once_per_type_whatever_became_of_their_variants(
+def test_anchors_are_counted_once_per_type_regardless_of_their_variants_status(
     released: Released,
 ) -> None:
     engine, families, _ = released

@@ -138,7 +138,7 @@ def test_more_than_is_ranked_is_reported(filled: Engine, monkeypatch: pytest.Mon
     assert (len(found.hits), len(found.rows), found.more) == (2, 2, True)
 
 
-def test_a_hit_says_what_it_is_and_if_it_is(engine: Engine) -> None:
+def test_a_hit_has_its_kind_and_status(engine: Engine) -> None:
     with writing(engine) as session:
         family, ada = add_family(session), person(session)
         verbal = family["verbal"]

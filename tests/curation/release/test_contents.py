@@ -110,7 +110,7 @@ def test_a_corrected_cue_is_a_change(released: Released) -> None:
         assert changes_since(session, release) == ({"word": 1}, {"word": 1})
 
 
-def test_retired_anchors_go_and_restored_ones_come(released: Released) -> None:
+def test_retired_anchors_disappear_and_restored_ones_appear(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         anchor_id = families[0]["word"].anchor_id

@@ -102,7 +102,7 @@ def test_nothing_left_is_one_sentence(engine: Engine) -> None:
             create_release(session)
 
 
-def test_a_release_says_what_stays_out() -> None:
+def test_a_release_says_what_is_left_out() -> None:
     assert Selection().sentences() == ""
     sentences = Selection(("A", "B"), 60, True).sentences()
     assert sentences.startswith("Sources: A, B. Excludes variants that are more than 60 characters")

@@ -89,7 +89,7 @@ def test_the_most_disputed_comes_first_and_own_anchors_before_corpora(
         assert ranked(session) == [family[3], family[1], corpus["verbal"].id]
 
 
-def test_a_change_of_mind_counts_once_and_what_is_undone_not_at_all(
+def test_a_change_of_mind_counts_once_and_undone_decisions_do_not_count(
     engine: Engine, family: list[int]
 ) -> None:
     with writing(engine) as session:

@@ -107,7 +107,7 @@ def statuses(session: Session) -> list[Status]:
 
 
 class TestMatching:
-    def test_a_comparison_is_strict_if_it_says_so(self, engine: Engine) -> None:
+    def test_comparisons_can_be_strict(self, engine: Engine) -> None:
         with writing(engine) as session:
             ids = add_variants(session, 6)
             measure(session, ids[:2], levenshtein=59)

@@ -58,7 +58,7 @@ def test_the_people_who_decided_are_listed_by_variant(engine: Engine, ids: dict[
         assert decided_by(session, ada, every) == set()
 
 
-def test_ones_latest_actions_come_first_and_whole(engine: Engine, ids: dict[str, int]) -> None:
+def test_your_latest_actions_come_first_and_complete(engine: Engine, ids: dict[str, int]) -> None:
     with writing(engine) as session:
         ada, bert = person(session), person(session, "Bert")
         actions.accept(session, card_of(session, ids["verbal"]), reviewer_id=ada)

@@ -49,7 +49,7 @@ def expire(session: Session) -> None:
     session.execute(update(Lease).values(until=datetime(2020, 1, 1, tzinfo=UTC)))
 
 
-def test_a_window_takes_what_no_other_has(engine: Engine, ids: list[int]) -> None:
+def test_a_window_shows_a_card_that_no_other_shows(engine: Engine, ids: list[int]) -> None:
     with writing(engine) as session:
         assert take(session, *ids[:2]) == set(ids[:2])
         assert take(session, *ids[1:3], window="two") == {ids[2]}

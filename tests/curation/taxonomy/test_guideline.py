@@ -92,7 +92,7 @@ def test_prose_of_any_other_form_is_shown_as_rules() -> None:
 
 
 @given(st.text(alphabet="GodBarule:,→ \n()cue'<x", max_size=200))
-def test_no_text_is_refused_and_no_letter_of_it_lost(text: str) -> None:
+def test_every_text_is_accepted_without_losing_a_letter(text: str) -> None:
     found = parse_guideline(text)
     shown = found.asked_for + "".join(rule.name + rule.text for rule in found.rules)
     shown += "".join(e.anchor + e.variant + e.why + e.verdict for e in found.examples)

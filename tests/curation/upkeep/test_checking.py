@@ -92,7 +92,7 @@ def test_a_project_that_the_program_made_agrees_with_itself(project: Engine) -> 
         ("retired", "true", "retired"),
     ],
 )
-def test_a_kept_value_that_is_wrong_is_found_and_repaired(
+def test_a_wrong_stored_value_is_found_and_repaired(
     column: str, value: str, id: str, project: Engine
 ) -> None:
     columns = (Variant.id, Variant.status, Variant.model_only, Variant.source_id, Variant.retired)

@@ -232,7 +232,7 @@ def test_a_wrong_address_is_refused_without_being_quoted(url: str, engine: Engin
     assert not url or url not in str(refused.value)
 
 
-def test_the_own_database_is_refused(engine: Engine) -> None:
+def test_the_projects_own_database_is_refused(engine: Engine) -> None:
     address = engine.url.render_as_string(hide_password=False)
     with pytest.raises(HedgerowError, match="the project's own database"):
         copy_project(engine, load_settings(), address, report=quiet)

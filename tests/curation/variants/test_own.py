@@ -156,7 +156,9 @@ def test_it_is_made_for_the_current_wording(engine: Engine, ada: int) -> None:
         assert session.execute(measured).scalar() == 4
 
 
-def test_an_own_hedge_is_filed_by_the_number_of_words_in_its_cue(engine: Engine, ada: int) -> None:
+def test_your_own_hedge_gets_its_type_by_the_number_of_words_in_its_cue(
+    engine: Engine, ada: int
+) -> None:
     with writing(engine) as session:
         own = write_variant(
             session,
@@ -169,7 +171,7 @@ def test_an_own_hedge_is_filed_by_the_number_of_words_in_its_cue(engine: Engine,
         assert own.remark == "Saved as 'Hedge: phrase', because the cue 'wonder if' has 2 words."
 
 
-def test_an_own_hedge_with_several_cues_asks_which_one(engine: Engine, ada: int) -> None:
+def test_your_own_hedge_with_several_cues_asks_which_one(engine: Engine, ada: int) -> None:
     text = "The bridge might possibly be safe."
     with pytest.raises(CueWanted, match="'might', 'possibly'"), writing(engine) as session:
         write(session, ada, text, type_id="word")

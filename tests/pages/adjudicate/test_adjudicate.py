@@ -117,7 +117,7 @@ def test_a_settles_and_z_brings_the_conflict_back(
     assert status(with_source, conflicts[0]) == Status.REJECTED
 
 
-def test_the_most_disputed_comes_first_where_that_is_chosen_and_e_takes_its_edit(
+def test_most_disputed_cards_can_come_first_and_e_takes_an_edit(
     conflicts: list[int], open_page: OpenPage, with_source: Engine
 ) -> None:
     app = open_page("adjudicate")
@@ -148,13 +148,13 @@ def test_with_two_edits_e_and_a_digit_take_one(
     assert status(with_source, conflicts[1]) == Status.SUPERSEDED
 
 
-def test_without_an_edit_e_says_so(conflicts: list[int], open_page: OpenPage) -> None:
+def test_without_an_edit_the_e_key_says_so(conflicts: list[int], open_page: OpenPage) -> None:
     app = open_page("adjudicate")
     press(app, "e")
     assert "Nobody has edited this variant" in markup(app)
 
 
-def test_settled_ones_are_listed_with_their_trail(
+def test_settled_variants_are_listed_with_their_history(
     conflicts: list[int], open_page: OpenPage
 ) -> None:
     app = open_page("adjudicate")
@@ -166,7 +166,7 @@ def test_settled_ones_are_listed_with_their_trail(
     assert "Cleo" in seen and "Ada" in seen
 
 
-def test_a_mark_is_listed_until_it_is_lifted(
+def test_a_mark_is_listed_until_it_is_removed(
     conflicts: list[int], open_page: OpenPage, with_source: Engine
 ) -> None:
     with writing(with_source) as session:
@@ -183,7 +183,7 @@ def test_a_mark_is_listed_until_it_is_lifted(
     assert "No card is marked" in texts(app)
 
 
-def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(
+def test_d_marks_a_card_with_a_remark_and_removes_the_mark(
     conflicts: list[int], open_page: OpenPage, with_source: Engine
 ) -> None:
     app = open_page("review")
@@ -191,7 +191,7 @@ def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(
     app.text_area[0].set_value("Which scope?")
     (saving,) = [button for button in app.button if button.label.startswith("Mark for discussion")]
     saving.click().run()
-    app.run()  # in a browser, the fragment draws itself again
+    app.run()  # in a browser, the fragment reruns by itself
     with reading(with_source) as session:
         (found,) = open_marks(session)
         assert (found.reviewer, found.remark, found.status) == ("Ada", "Which scope?", "pending")
@@ -204,7 +204,7 @@ def test_d_marks_a_card_of_the_review_page_with_a_remark_and_lifts_it(
         assert len(open_marks(session)) == 1
 
 
-def test_where_nothing_is_in_conflict_the_page_says_what_to_do(
+def test_without_conflicts_the_page_says_what_to_do(
     signed_in: None, with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:

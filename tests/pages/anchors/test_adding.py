@@ -90,7 +90,7 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
         genres = session.execute(select(col(Anchor.genre)).order_by(col(Anchor.id))).scalars()
         assert list(genres) == ["news", "prose", "law"]
         assert session.execute(select(col(Source.licence))).scalars().all() == ["CC0"]
-    app.run()  # drawn again, nothing is added again
+    app.run()  # a rerun adds nothing
     assert len(stored(app_engine)) == 3
     assert "anchors-add" not in [b.key for b in app.button]
     app.button(key="anchors-browse").click().run()
@@ -145,7 +145,7 @@ def test_hostile_texts_names_and_files_are_never_markdown(page: AppTest) -> None
     assert "**bold**" not in unsafe_texts(app)
 
 
-def test_suspicious_ones_and_a_sample_are_a_choice(page: AppTest, app_engine: Engine) -> None:
+def test_suspicious_rows_and_a_sample_can_be_chosen(page: AppTest, app_engine: Engine) -> None:
     app = paste(page, "\n".join([*(f"The road number {n} is dry." for n in range(20)), "Is it?"]))
     widget(app.text_input, "anchors-source").set_value("roads").run()
     widget(app.checkbox, "anchors-include").check().run()
@@ -164,7 +164,7 @@ def test_without_a_source_nothing_can_be_added(page: AppTest) -> None:
     assert "Enter the name of the source" in "".join(caption.value for caption in app.caption)
 
 
-def test_who_has_signed_in_is_the_author(
+def test_the_signed_in_person_is_the_author(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
@@ -184,7 +184,7 @@ def test_who_has_signed_in_is_the_author(
         (b'{"text":1,"id":"x"}\n', "a.jsonl", "Expected a string in 'text'"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_one_sentence(
+def test_an_unreadable_file_is_reported_in_one_sentence(
     page: AppTest, app_engine: Engine, data: bytes, name: str, expected: str
 ) -> None:
     app = upload(page, data, name)
@@ -194,13 +194,13 @@ def test_a_file_that_cannot_be_read_is_one_sentence(
     assert stored(app_engine) == []
 
 
-def test_another_column_can_be_chosen_where_the_likely_one_is_refused(page: AppTest) -> None:
+def test_another_column_can_be_chosen_if_the_likely_one_is_refused(page: AppTest) -> None:
     app = upload(page, b'{"text":1,"id":"The road is dry."}\n', "a.jsonl")
     widget(app.selectbox, "anchors-column").set_value("id").run()
     assert shown_rows(app)[0]["Text"] == "The road is dry."
 
 
-def test_a_source_with_another_licence_is_told_and_nothing_added(
+def test_a_source_with_another_licence_is_reported_and_nothing_added(
     page: AppTest, app_engine: Engine
 ) -> None:
     with writing(app_engine) as session:
@@ -211,7 +211,7 @@ def test_a_source_with_another_licence_is_told_and_nothing_added(
     assert "anchors-add" not in [button.key for button in app.button]
 
 
-def test_what_somebody_else_added_meanwhile_is_a_duplicate_now(
+def test_rows_that_somebody_else_added_meanwhile_are_duplicates(
     page: AppTest, app_engine: Engine
 ) -> None:
     app = upload(page, CSV)
@@ -245,7 +245,7 @@ NLI = (
 )
 
 
-def test_entailments_and_contradictions_come_beside_their_anchors(
+def test_entailments_and_contradictions_are_shown_with_their_anchors(
     page: AppTest, app_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[str] = []
@@ -278,7 +278,7 @@ def test_entailments_and_contradictions_come_beside_their_anchors(
     assert app.button(key="anchors-add").label == "Add 0 anchors and 1 variant"
 
 
-def test_the_chart_shows_these_beside_the_paper() -> None:
+def test_the_chart_compares_these_with_the_paper() -> None:
     found = lengths([" ".join(["word"] * count) for count in (3, 10, 20, 40)])
     spec = json.loads(chart(found, dark=False).to_json())
     shares = {(row["of"], row["band"]): row["share"] for row in spec["data"]["values"]}

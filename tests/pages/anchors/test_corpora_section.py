@@ -73,7 +73,7 @@ def test_every_corpus_says_what_it_holds_who_made_it_and_how_much_is_here(page: 
         assert buttons(page)[f"load-{corpus.id}"] == "Load"
 
 
-def test_its_counts_are_made_only_where_it_is_open(open_page: OpenPage) -> None:
+def test_it_is_counted_only_while_it_is_open(open_page: OpenPage) -> None:
     assert "load-starter" not in buttons(open_page("anchors"))
 
 
@@ -89,9 +89,7 @@ def test_loading_starts_one_run_and_shows_it(
     assert "load-antonyms" in buttons(page)
 
 
-def test_a_failed_loading_says_why_and_can_be_started_again(
-    page: AppTest, app_engine: Engine
-) -> None:
+def test_a_failed_load_says_why_and_can_be_restarted(page: AppTest, app_engine: Engine) -> None:
     with writing(app_engine) as session:
         run = create_run(session, kind=KIND, parameters=corpus_run.parameters(CORPUS))
         run.sqlmodel_update({"state": RunState.FAILED, "message": "The disk is full."})
@@ -100,9 +98,7 @@ def test_a_failed_loading_says_why_and_can_be_started_again(
     assert buttons(page)["load-antonyms"] == "Load"
 
 
-def test_a_cancelled_loading_says_that_what_it_loaded_stays(
-    page: AppTest, some_loaded: Engine
-) -> None:
+def test_cancelling_a_load_keeps_what_was_loaded(page: AppTest, some_loaded: Engine) -> None:
     with writing(some_loaded) as session:
         run = create_run(session, kind=KIND, parameters=corpus_run.parameters(CORPUS))
         run.state = RunState.CANCELLED
@@ -111,7 +107,7 @@ def test_a_cancelled_loading_says_that_what_it_loaded_stays(
     assert buttons(page)["load-antonyms"] == "Load"
 
 
-def test_a_loaded_corpus_says_what_it_brought(page: AppTest, some_loaded: Engine) -> None:
+def test_a_loaded_corpus_shows_what_was_added(page: AppTest, some_loaded: Engine) -> None:
     page.run()
     shown = texts(page)
     assert "20 of its 12,344 anchors are loaded." in shown
@@ -120,7 +116,7 @@ def test_a_loaded_corpus_says_what_it_brought(page: AppTest, some_loaded: Engine
     assert buttons(page)["load-antonyms"] == "Load new sentences"
 
 
-def test_one_click_accepts_what_nothing_is_flagged_on_and_one_takes_it_back(
+def test_one_click_accepts_unflagged_variants_and_one_undoes_it(
     page: AppTest, some_loaded: Engine
 ) -> None:
     ada = sign_in(page, some_loaded)

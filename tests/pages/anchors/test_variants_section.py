@@ -94,7 +94,7 @@ def test_a_file_is_shown_before_anything_is_stored(page: AppTest, app_engine: En
     assert runs(app_engine) == []
 
 
-def test_undecided_ones_take_a_type_that_somebody_chooses(page: AppTest) -> None:
+def test_undecided_rows_take_a_chosen_type(page: AppTest) -> None:
     app = upload(page, TRIPLES)
     box = widget(app.selectbox, "variants-undecided-negation")
     assert "word" not in box.options and box.label.endswith("type: 1")
@@ -124,7 +124,7 @@ def test_a_column_can_be_given_another_role(page: AppTest) -> None:
         ),
     ],
 )
-def test_what_is_unclear_is_said_in_the_words_of_the_page(
+def test_unclear_rows_are_described_in_the_words_of_the_page(
     page: AppTest, row: dict[str, str], words: str
 ) -> None:
     shown = texts(upload(page, [row]))
@@ -132,7 +132,7 @@ def test_what_is_unclear_is_said_in_the_words_of_the_page(
     assert "COLUMN" not in shown and "--" not in shown
 
 
-def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
+def test_meaningless_words_for_verdicts_are_refused_next_to_their_fields(
     page: AppTest,
 ) -> None:
     app = upload(page, [JUDGED[1] | {"verdict": "fine"}])
@@ -144,7 +144,7 @@ def test_words_for_verdicts_that_say_nothing_are_refused_where_they_are_typed(
     assert "Expected" not in texts(app)
 
 
-def test_every_field_has_its_words() -> None:
+def test_messages_name_every_field_in_the_words_of_the_page() -> None:
     for field in Field:
         message = in_fields(Unclear("Expected one", field, "{x}"))
         assert (
@@ -152,7 +152,7 @@ def test_every_field_has_its_words() -> None:
         )
 
 
-def test_verdicts_without_a_name_ask_for_one(page: AppTest, app_engine: Engine) -> None:
+def test_importing_verdicts_asks_for_a_name(page: AppTest, app_engine: Engine) -> None:
     app = upload(page, JUDGED)
     assert not [b for b in app.button if b.key == "variants-import"]
     sign_in(app, app_engine)
@@ -176,7 +176,7 @@ def test_the_button_stores_one_run_which_the_page_follows(
     assert f"Run {run.id}: Import variants" in texts(app)
 
 
-def test_what_was_imported_is_said_and_nothing_hostile_is_read_as_markup(
+def test_the_result_of_an_import_is_shown_and_hostile_texts_stay_text(
     page: AppTest, app_engine: Engine, home: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "start_process", lambda *_: None)
@@ -200,7 +200,7 @@ def test_what_was_imported_is_said_and_nothing_hostile_is_read_as_markup(
     assert (button.label, button.disabled) == ("Import", True)
 
 
-def test_what_differs_from_the_project_is_said_before_it_is_imported(
+def test_differences_from_the_project_are_shown_before_the_import(
     page: AppTest, app_engine: Engine
 ) -> None:
     with writing(app_engine) as session:
@@ -235,7 +235,7 @@ def test_a_run_that_failed_can_be_resumed(page: AppTest, app_engine: Engine) -> 
 
 
 @pytest.mark.parametrize("data", [b"", b"anchor\nx\n", b"\x89PNG\r\n\x1a\n", b"a,b\n1,\xe9\n"])
-def test_a_broken_file_is_one_sentence(page: AppTest, data: bytes) -> None:
+def test_a_broken_file_is_reported_in_one_sentence(page: AppTest, data: bytes) -> None:
     (box,) = [b for b in page.file_uploader if (b.key or "").startswith("variants-file")]
     app = box.set_value(("mine.csv", data, "text/csv")).run()
     assert not app.exception

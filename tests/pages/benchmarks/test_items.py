@@ -34,7 +34,7 @@ def listed(test: AppTest) -> list[str]:
     return [str(value) for value in frame["Item"]]
 
 
-def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) -> None:
+def test_items_are_filtered_by_the_models_outcomes(measured: Engine) -> None:
     test = page(ITEMS)
     assert (test.selectbox("a").value, test.selectbox("b").value) == ("run 7", "base")
     assert len(listed(test)) == 6
@@ -61,13 +61,13 @@ def test_items_show_the_errors_that_models_share(measured: Engine) -> None:
     assert "Choose at least two models." in page_text(test) and not test.exception
 
 
-def test_an_item_of_the_address_is_shown_with_its_texts_and_scores(measured: Engine) -> None:
+def test_the_item_in_the_url_is_shown_with_its_texts_and_scores(measured: Engine) -> None:
     found = html(page(ITEMS, item="0"))
     assert "The soup is not <ins>cold</ins>." in found
     assert "A <b>0.900</b>" in found and "should be near" in found
 
 
-def test_an_item_of_ones_own_leads_to_its_records(app_engine: Engine) -> None:
+def test_an_item_from_the_project_links_to_its_records(app_engine: Engine) -> None:
     with writing(app_engine) as session:
         add_plain_family(session, 1, split=Split.TEST)
         release = create_release(session).release
@@ -81,7 +81,7 @@ def test_an_item_of_ones_own_leads_to_its_records(app_engine: Engine) -> None:
     assert f'href="anchors?anchor={own.items[0].uid}"' in found
 
 
-def test_a_result_whose_file_is_gone_is_told_and_the_others_stay(measured: Engine) -> None:
+def test_a_missing_result_file_is_reported_and_other_results_stay(measured: Engine) -> None:
     newest = max(load_settings().data_folder.glob("results-*"), key=lambda path: int(path.name[8:]))
     (newest / "rows.jsonl").unlink()
     test = page(ITEMS)

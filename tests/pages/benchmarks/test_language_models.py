@@ -52,7 +52,7 @@ def asked(result: Result, **more: Any) -> Result:
     return replace(result, asked=how | {"first_share": 61.1, "changed_share": 50.0} | more)
 
 
-def test_what_a_chat_model_is_asked_and_costs_is_told_before(
+def test_the_questions_and_costs_of_a_chat_model_are_shown_before_the_run(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
     tokens = "about 940 input and 90 output tokens"
@@ -68,7 +68,7 @@ def test_what_a_chat_model_is_asked_and_costs_is_told_before(
     assert run.parameters["models"][0]["price"]["prompt"] > 0
 
 
-def test_a_run_at_its_cap_goes_on_with_a_higher_one(
+def test_a_run_at_its_cap_continues_with_a_higher_one(
     chat: AppTest, app_engine: Engine, started: list[int]
 ) -> None:
     chat.button("bench-start").click().run()
@@ -85,7 +85,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(
         assert list_runs(session, kind=KIND)[0].parameters["budget"]["money"] == 25.0
 
 
-def test_language_models_are_measured_with_tasks_of_ones_own_too(
+def test_language_models_can_be_measured_with_your_own_tasks(
     app_engine: Engine, started: list[int], small_llama: Path, tmp_path: Path
 ) -> None:
     test = page()
@@ -135,9 +135,7 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert "no usable answer to 2 of 6 items (33.3%). These do not count as correct" in shown
 
 
-def test_prompts_are_edited_where_benchmarks_are_run_and_chosen_for_a_run(
-    app_engine: Engine, started: list[int]
-) -> None:
+def test_prompts_can_be_edited_and_chosen_for_a_run(app_engine: Engine, started: list[int]) -> None:
     test = page(PROMPTS)
     assert "NevIR and ExcluIR: the model chooses a document. Both orders" in page_text(test)
     assert "Document 2: The museum never opens on Monday." in test.code[0].value

@@ -24,7 +24,7 @@ def drawn(chart: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return spec, rows
 
 
-def test_outcomes_fill_a_bar_from_the_right_one_on() -> None:
+def test_outcomes_fill_a_bar_starting_with_right() -> None:
     counts = {"antonym": 1, "negation": 6, "both": 2, "tied": 1, "unanswered": 0}
     spec, rows = drawn(
         charts.outcomes(shares_of(HOSTILE, counts), order=list(counts), right="both", dark=False)
@@ -42,7 +42,7 @@ def test_outcomes_fill_a_bar_from_the_right_one_on() -> None:
     assert len(set(colour["range"])) == len(colour["domain"]) == 4
 
 
-def test_parts_and_boxes_stand_side_by_side_by_model() -> None:
+def test_parts_and_boxes_are_grouped_by_model() -> None:
     bars = [PartBar("scope", model, score, 7) for model, score in (("a", 10.0), ("b", 90.0))]
     _, rows = drawn(charts.parts(bars, dark=True))
     assert [(row["series"], row["score"], row["label"]) for row in rows] == [
@@ -54,7 +54,7 @@ def test_parts_and_boxes_stand_side_by_side_by_model() -> None:
     assert (rows[0]["median"], rows[0]["label"]) == (0.3, "1\n5 pairs")
 
 
-def test_a_line_leads_from_a_base_model_to_what_was_trained_from_it() -> None:
+def test_a_line_connects_a_base_model_with_models_trained_from_it() -> None:
     dots = [
         Dot("base", 30.0, 60.0),
         Dot("trained", 50.0, 58.0, "base"),
@@ -64,12 +64,12 @@ def test_a_line_leads_from_a_base_model_to_what_was_trained_from_it() -> None:
     _, rows = drawn(scatter(dots, negation="negation", general="general", dark=False))
     ends = [(row["trail"], row["general"]) for row in rows if "trail" in row]
     assert ends == [("trained", 60.0), ("trained", 58.0)]
-    # The published one lies on the trained one, whose label would be written over.
+    # The published point is almost on the trained one, and its label would cover the trained one's.
     labels = {row["model"]: row["label"] for row in rows if "label" in row}
     assert labels == {"base": "base", "trained": "trained", "lost": "lost", "paper's": ""}
 
 
-def test_every_token_has_its_place_and_what_it_finds_is_framed() -> None:
+def test_every_token_is_shown_and_its_matches_are_framed() -> None:
     similarity = np.array([[0.1, 0.9, 0.2], [0.5, 0.3, 0.8]])
     matrix = TokenMatrix(("not", "not"), ("a", "b", "a"), similarity, similarity.argmax(axis=1))
     _, rows = drawn(token_chart.draw(matrix, dark=False))

@@ -66,7 +66,7 @@ def test_without_a_release_or_a_benchmark_it_says_what_to_do(app_engine: Engine)
     assert "in a row" not in page_text(opened("train"))
 
 
-def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
+def test_overlap_shows_the_number_and_the_texts(released: Engine) -> None:
     keep_doors(load_settings().data_folder)
     test = opened("benchmarks")
     assert not test.exception
@@ -98,7 +98,7 @@ def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
     assert test.dataframe[0].value["Whole text"].tolist() == [2]
 
 
-def test_train_says_it_before_it_starts(released: Engine) -> None:
+def test_train_reports_it_before_the_start(released: Engine) -> None:
     with writing(released) as session:
         add_plain_family(session, 99, split=Split.TRAIN)
         create_release(session)

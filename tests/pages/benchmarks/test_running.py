@@ -34,7 +34,7 @@ from training.benchmarks.tasks.own_families import Hedgerow
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 
-def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Engine) -> None:
+def test_without_measurements_every_section_says_what_to_do(app_engine: Engine) -> None:
     test = page()
     assert "Choose at least one benchmark, suite or task." in page_text(test)
     assert test.button("bench-start").disabled
@@ -46,7 +46,7 @@ def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Eng
     assert "no release to compare" in page_text(page(OVERLAP))
 
 
-def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
+def test_an_uploaded_file_is_stored_and_a_click_starts_a_run_on_it(
     app_engine: Engine, started: list[int]
 ) -> None:
     test = uploaded(page(), "semantoneg", content())
@@ -104,7 +104,7 @@ def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
     assert test.button("bench-start").disabled
 
 
-def test_a_suite_is_made_of_a_release(app_engine: Engine) -> None:
+def test_a_suite_is_created_from_a_release(app_engine: Engine) -> None:
     forms = {
         "verbal": ["It is not cold."],
         "lexical": ["It is warm."],
@@ -122,7 +122,7 @@ def test_a_suite_is_made_of_a_release(app_engine: Engine) -> None:
     assert not test.button("bench-start").disabled
 
 
-def test_a_suite_is_made_of_typed_sentences_once_they_are_read(app_engine: Engine) -> None:
+def test_a_suite_is_created_from_typed_sentences(app_engine: Engine) -> None:
     test = page()
     test.checkbox("bench-tick-semantoneg").check().run()
     typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
@@ -160,7 +160,7 @@ def test_a_release_is_measured_on_its_own_test_split(
     assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
 
 
-def test_a_run_that_failed_says_why_and_measures_what_is_missing(
+def test_a_failed_run_says_why_and_measures_what_is_missing(
     measured: Engine, started: list[int]
 ) -> None:
     with writing(measured) as session:
@@ -212,7 +212,7 @@ def test_a_folder_without_a_model_is_refused_when_it_is_entered(
     assert not test.button("bench-start").disabled
 
 
-def test_plug_ins_are_offered_and_a_broken_one_is_told(
+def test_plug_ins_are_offered_and_broken_ones_reported(
     app_engine: Engine, started: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = WORDS_IN_COMMON + "\n\nclass Other(WordsInCommon):\n    takes = 'model'\n"

@@ -28,7 +28,7 @@ from tests.support.benchmark_results import add_result, add_suite
 from training.benchmarks.runs.request import KIND
 
 
-def test_columns_that_are_no_scores_can_be_shown(measured: Engine) -> None:
+def test_columns_other_than_scores_can_be_shown(measured: Engine) -> None:
     test = page(SCORES)
     assert "Seconds per item" not in html(test)
     test.pills("bench-details").set_value(["US dollars per item", "Kind"]).run()
@@ -37,7 +37,7 @@ def test_columns_that_are_no_scores_can_be_shown(measured: Engine) -> None:
     assert table.index(">Kind<") < table.index(">US dollars per item<") < table.index("SemAntoNeg")
 
 
-def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
+def test_the_table_marks_the_best_and_shows_differences_from_the_base_model(
     measured: Engine,
 ) -> None:
     test = page(SCORES)
@@ -83,7 +83,7 @@ def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
     assert "STSBenchmark" in html(test)
 
 
-def test_semantoneg_is_drawn_by_training_objective_with_ones_own_models(measured: Engine) -> None:
+def test_semantoneg_is_shown_by_training_objective_with_your_own_models(measured: Engine) -> None:
     test = page(SCORES)
     groups = frame_of(test, "Objective", "Variance").set_index("Objective")
     assert groups.loc["NLI", "Models"] == 27 and groups.loc["general purpose", "Mean"] == 32.8
@@ -119,7 +119,7 @@ def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured
     ]
 
 
-def test_a_result_says_with_which_prompts_it_was_made(app_engine: Engine, tmp_path: Path) -> None:
+def test_a_result_names_its_prompts(app_engine: Engine, tmp_path: Path) -> None:
     result = semantoneg(tmp_path, 3)
     with writing(app_engine) as session:
         run = add_result(session, load_settings().data_folder, "base", result)

@@ -90,7 +90,7 @@ def store_matrices(engine: Engine, models: list[int], sentences: list[str]) -> N
             np.save(run_folder(load_settings(), run) / f"cosines-{letter * 16}.npy", matrix)
 
 
-def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
+def test_a_new_project_measures_figure_1_with_the_bundled_encoders(
     compare: AppTest, started: list[int], app_engine: Engine
 ) -> None:
     assert compare.selectbox("a").value == DEFAULT_ENCODER
@@ -108,7 +108,7 @@ def test_a_fresh_project_measures_figure_1_under_what_comes_with_hedgerow(
 
 
 @pytest.mark.slow
-def test_a_fresh_project_shows_figure_1_before_and_after(
+def test_a_new_project_shows_figure_1_before_and_after(
     compare: AppTest, started: list[int], app_engine: Engine
 ) -> None:
     execute(app_engine, load_settings(), started[0], {KIND: work})
@@ -125,7 +125,7 @@ def test_a_fresh_project_shows_figure_1_before_and_after(
     assert len(started) == 1
 
 
-def test_a_measurement_that_was_cancelled_does_not_start_again_by_itself(
+def test_a_cancelled_measurement_does_not_restart_by_itself(
     compare: AppTest, open_page: OpenPage, started: list[int]
 ) -> None:
     compare.button(f"cancel-{started[0]}").click().run()
@@ -135,7 +135,7 @@ def test_a_measurement_that_was_cancelled_does_not_start_again_by_itself(
     assert len(started) == 2
 
 
-def test_one_click_measures_what_is_missing_under_both_models(
+def test_one_click_measures_missing_values_of_both_models(
     models: list[int], started: list[int], open_page: OpenPage, app_engine: Engine
 ) -> None:
     app = open_page("compare")
@@ -153,7 +153,7 @@ def test_one_click_measures_what_is_missing_under_both_models(
     assert not [button for button in app.button if button.key == "compare-start"]
 
 
-def test_groups_are_ranked_under_both_models_and_one_is_shown(
+def test_groups_are_ranked_by_both_models_and_one_is_shown(
     models: list[int], app_engine: Engine, open_page: OpenPage
 ) -> None:
     with writing(app_engine) as session:
@@ -191,7 +191,7 @@ def test_negative_decimals_in_tables_have_minus_signs_and_stay_numbers() -> None
     assert table.data["A"].tolist() == [-0.25]
 
 
-def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
+def test_results_of_one_model_are_shown_before_the_others(
     models: list[int], app_engine: Engine, open_page: OpenPage
 ) -> None:
     with writing(app_engine) as session:
@@ -202,7 +202,7 @@ def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
     assert [metric.value for metric in app.metric] == ["0%"]
 
 
-def test_models_that_are_not_there_are_told_each_in_one_sentence() -> None:
+def test_each_missing_model_is_reported_in_one_sentence() -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
     app.session_state["a"], app.session_state["b"] = "/no/such/model", "/nor/this"
     app.run().switch_page("pages/compare.py").run()
@@ -210,7 +210,7 @@ def test_models_that_are_not_there_are_told_each_in_one_sentence() -> None:
     assert "Model B: There is no model folder '/nor/this'; check the path." in page_text(app)
 
 
-def test_a_measurement_that_failed_is_told_and_can_be_asked_for_again(
+def test_a_failed_measurement_is_reported_and_can_be_retried(
     app_engine: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(app_engine) as session:
@@ -250,7 +250,7 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
         assert open_set(session, "*Rain*").sentences == SENTENCES
 
 
-def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
+def test_a_set_of_pasted_pairs_is_created_changed_and_deleted(
     models: list[int], compare: AppTest, app_engine: Engine
 ) -> None:
     compare.text_input("compare-new-name").set_value("Weather")
@@ -281,7 +281,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
         assert "Rain" not in list_sets(session)
 
 
-def test_pairs_are_drawn_those_that_differ_most_first(
+def test_pairs_with_the_largest_difference_come_first(
     models: list[int], app_engine: Engine, open_page: OpenPage
 ) -> None:
     pairs = [ProbePair("It rains.", f"It rains {n} times.", "") for n in range(40)]

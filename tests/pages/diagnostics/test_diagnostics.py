@@ -73,7 +73,7 @@ def sign_in(app: AppTest, engine: Engine) -> AppTest:
     return app.run()
 
 
-def test_without_variants_it_leads_to_the_overview(open_page: OpenPage) -> None:
+def test_without_variants_it_links_to_the_overview(open_page: OpenPage) -> None:
     app = open_page("diagnostics")
     assert not app.exception
     assert "no variants yet" in app.markdown[0].value
@@ -98,7 +98,7 @@ def test_unmeasured_variants_can_be_measured(
         assert not section(app, name).exception
 
 
-def test_without_cosines_there_are_distances(with_source: Engine, open_page: OpenPage) -> None:
+def test_without_cosines_distances_are_shown(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         fill(session, cosines=False)
     app = open_page("diagnostics")
@@ -158,7 +158,7 @@ def test_a_threshold_can_be_kept(
     assert app.button(key="keep-threshold").disabled
 
 
-def test_what_is_over_the_threshold_can_be_rejected_and_taken_back(
+def test_variants_over_the_threshold_can_be_rejected_and_restored(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:
@@ -180,7 +180,7 @@ def test_what_is_over_the_threshold_can_be_rejected_and_taken_back(
 
 
 def test_the_page_keeps_to_one_source(with_source: Engine, open_page: OpenPage) -> None:
-    name = "Clocks and doors"  # a rule is split at its "and"
+    name = "Clocks and doors"  # a rule is split at "and"
     with writing(with_source) as session:
         fill(session)
         others = add_family(session, "The bridge over the old canal is safe.", source=name)
@@ -213,7 +213,7 @@ def test_rejecting_needs_a_name(with_source: Engine, open_page: OpenPage) -> Non
     assert any(field.label == "Your name" for field in app.text_input)
 
 
-def test_flags_lead_to_their_variants(with_source: Engine, open_page: OpenPage) -> None:
+def test_flags_link_to_their_variants(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         variants = fill(session)
         for row in session.execute(select(Diagnostic)).scalars():
@@ -233,9 +233,7 @@ def test_flags_lead_to_their_variants(with_source: Engine, open_page: OpenPage) 
     assert HOSTILE not in unsafe_texts(app)
 
 
-def test_the_table_of_what_is_found_has_whole_sentences(
-    with_source: Engine, open_page: OpenPage
-) -> None:
+def test_the_table_of_results_has_whole_sentences(with_source: Engine, open_page: OpenPage) -> None:
     long = "The bridge, " + "which nobody has ever seen from this side of the river, " * 6 + "fell."
     with writing(with_source) as session:
         fill(session)[0].text = long
@@ -283,7 +281,7 @@ def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage)
     assert len(app.get("vega_lite_chart")) == 1
 
 
-def test_cues_and_negators_are_told_with_their_entropy(
+def test_cues_and_negators_are_listed_with_their_entropy(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:
@@ -352,7 +350,7 @@ def test_a_hostile_label_is_text_everywhere(with_source: Engine, open_page: Open
         assert "**bold**" not in unsafe_texts(app), name
 
 
-def test_a_large_project_is_drawn_before_it_is_counted(
+def test_the_page_of_a_large_project_appears_before_the_counts(
     with_source: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(with_source) as session:

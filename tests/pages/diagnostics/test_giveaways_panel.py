@@ -87,9 +87,7 @@ def test_the_newest_result_is_shown_against_chance(planted: Engine, open_page: O
     assert app.selectbox(key="class-type").options == ["Lexical negation", "Affirmation"]
 
 
-def test_the_page_says_when_the_data_has_changed_since(
-    planted: Engine, open_page: OpenPage
-) -> None:
+def test_the_page_says_that_the_data_has_changed(planted: Engine, open_page: OpenPage) -> None:
     look(planted)
     with writing(planted) as session:
         variant = session.get(Variant, 1)
@@ -98,7 +96,7 @@ def test_the_page_says_when_the_data_has_changed_since(
     assert "rejected or restored since then. Search again" in texts(opened(open_page))
 
 
-def test_words_lead_to_their_variants(
+def test_words_link_to_their_variants(
     planted: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look(planted)
@@ -131,7 +129,7 @@ def test_words_and_labels_are_shown_as_they_are(planted: Engine, open_page: Open
     assert labels and not any("__init__" in text for text in labels)
 
 
-def test_the_source_chosen_above_is_what_is_looked_at(
+def test_the_chosen_source_is_the_one_shown(
     planted: Engine, open_page: OpenPage, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(planted) as session:
@@ -144,7 +142,7 @@ def test_the_source_chosen_above_is_what_is_looked_at(
     app = opened(open_page)
     assert "80 variants of 40 anchors" in texts(app)
     app.selectbox(key="source").select("Other").run()
-    assert "80 variants" not in texts(app)  # nothing was looked for in this source
+    assert "80 variants" not in texts(app)  # this source has not been searched
     app.button(key="look-for-giveaways").click().run()
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]

@@ -47,7 +47,7 @@ def test_every_pair_is_counted_in_one_cell() -> None:
     assert next(cell["cosine"] for cell in shown_cells if cell["bin"] == 99) == "0.98 to 1.00"
 
 
-def test_a_cell_that_is_clicked_on_is_its_own_region() -> None:
+def test_a_clicked_cell_becomes_the_region() -> None:
     for cell in cells(pairs_chart.draw(WORDS, dark=False).to_dict()):
         region = clicked(AXES.distance, cell["x"], cell["bin"])
         inside = ((cell["x"] + cell["x2"]) / 2,) * 2, ((cell["y"] + cell["y2"]) / 2,) * 2
@@ -57,7 +57,7 @@ def test_a_cell_that_is_clicked_on_is_its_own_region() -> None:
 def test_it_can_be_dragged_over_and_clicked_on() -> None:
     spec = pairs_chart.draw(WORDS, dark=False).to_dict()
     assert {param["name"] for param in spec["params"]} == {pairs_chart.BRUSH, pairs_chart.PLACE}
-    assert "layer" not in spec  # Streamlit selects in plain charts
+    assert "layer" not in spec  # Streamlit supports selections only in charts without layers
     assert spec["encoding"]["y"]["scale"]["domain"] == [-0.2, 1.0]
 
 
@@ -76,14 +76,14 @@ def test_a_saved_picture_has_every_type_under_its_name() -> None:
     assert "&lt;b&gt;" in as_svg(pairs_chart.printed([WORDS, own], dark=False))
 
 
-def test_far_outliers_leave_the_others_their_room() -> None:
+def test_far_outliers_do_not_squeeze_the_other_values() -> None:
     axis = axes_of([pair(5, 95, 5000), pair(9, 95, 4000), pair(1999, 60, 3)]).distance
     assert axis.end < 20
     assert clicked(axis, axis.bin_of(1999), 60).distances[1] == FARTHEST
     assert "or more" in description(axis, clicked(axis, axis.bin_of(1999), 60))
 
 
-def test_a_region_that_begins_above_the_chart_holds_no_cosine_beyond_1() -> None:
+def test_a_region_that_starts_above_the_chart_ends_at_cosine_1() -> None:
     axis = Axis(1, 63)
     region = marked(axis, (-0.9, 70.0), (0.871, 1.002))
     assert region == Region((0, FARTHEST), (93, COSINE_BINS - 1))
@@ -96,7 +96,7 @@ def test_a_region_that_begins_above_the_chart_holds_no_cosine_beyond_1() -> None
     cosines=st.tuples(*[st.floats(-1.2, 1.2)] * 2),
     distance=st.integers(0, 140),
 )
-def test_what_lies_in_a_region_is_selected(
+def test_the_points_in_a_region_are_selected(
     width: int, distances: tuple[float, float], cosines: tuple[float, float], distance: int
 ) -> None:
     axis = Axis(width, 60)

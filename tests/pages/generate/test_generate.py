@@ -58,7 +58,7 @@ def carry_out(engine: Engine, number: int) -> None:
     """Do the work of the run's process."""
     try:
         execute(engine, load_settings(), number, {generation.KIND: generation.work})
-    except HedgerowError:  # paused or failed: the row says it
+    except HedgerowError:  # the row says whether it paused or failed
         return
 
 
@@ -83,7 +83,7 @@ def test_without_results_a_button_leads_to_the_set_up(ten: Engine, open_page: Op
     assert app.text_input(key="generate-search")
 
 
-def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page: OpenPage) -> None:
+def test_openai_needs_a_key_and_your_own_server_does_not(ten: Engine, open_page: OpenPage) -> None:
     app = open_page("generate")
     assert "Choose a model" in page_text(app)
     app = named(app, "")
@@ -96,7 +96,7 @@ def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page
     assert not app.button("generate-start").disabled
 
 
-def test_a_trial_tells_what_the_run_will_take(
+def test_a_trial_estimates_the_cost_of_the_run(
     ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
 ) -> None:
     address, _ = serve_chat()
@@ -123,9 +123,7 @@ def test_a_trial_tells_what_the_run_will_take(
         assert len(session.execute(select(Variant)).all()) == 60
 
 
-def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
-    ten: Engine, open_page: OpenPage
-) -> None:
+def test_a_typed_price_is_kept_for_the_model(ten: Engine, open_page: OpenPage) -> None:
     app = named(open_page("generate"), "http://127.0.0.1:9/v1")
     boxes = {box.label: box for box in app.number_input}
     assert boxes["US$ per million input tokens"].value == 0.15
@@ -139,7 +137,7 @@ def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
         assert list_runs(session, kind=KIND)[0].parameters["price"]["completion"] == 9.0
 
 
-def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
+def test_a_run_paused_at_its_budget_continues_with_a_higher_one(
     ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
 ) -> None:
     address, server = serve_chat()
@@ -242,7 +240,7 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
     assert any("Some costs are estimates" in item.value for item in app.caption)
 
 
-def test_a_run_that_a_server_at_its_limit_paused_is_resumed_on_the_page(
+def test_a_run_paused_by_a_rate_limit_is_resumed_on_the_page(
     ten: Engine,
     open_page: OpenPage,
     started: list[int],
@@ -293,7 +291,7 @@ def test_a_copy_of_a_prompt_becomes_its_next_version(ten: Engine, open_page: Ope
         assert newest.template == draft and newest.parent_id == older.id
 
 
-def test_a_draft_that_lacks_a_place_is_kept_and_not_stored(
+def test_a_draft_without_a_placeholder_is_kept_but_not_saved(
     ten: Engine, open_page: OpenPage
 ) -> None:
     app = open_page("generate")
@@ -306,7 +304,7 @@ def test_a_draft_that_lacks_a_place_is_kept_and_not_stored(
         assert len(prompt_versions(session, "negation")) == 1
 
 
-def test_hostile_names_of_models_and_anchors_are_only_text(
+def test_hostile_names_of_models_and_anchors_are_shown_as_text(
     with_source: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
 ) -> None:
     address, _ = serve_chat()
@@ -326,7 +324,7 @@ def test_hostile_names_of_models_and_anchors_are_only_text(
         assert not [text for text in long if text in unsafe_texts(app)]
 
 
-def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
+def test_only_the_runs_process_gets_a_typed_key(
     ten: Engine, open_page: OpenPage, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-typed-9c2e"
@@ -357,7 +355,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     assert "needs an API key" in page_text(app)
 
 
-def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
+def test_an_environment_key_is_reported_as_set_but_not_shown(
     ten: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-environment-1f")

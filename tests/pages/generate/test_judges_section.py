@@ -62,7 +62,7 @@ def pending(engine: Engine) -> int:
         return len(session.execute(select(col(Variant.id)).where(*verbal)).all())
 
 
-def test_a_sample_is_drawn_decided_and_a_trusted_judge_accepts_the_rest(
+def test_a_sample_is_decided_and_a_trusted_judge_accepts_the_rest(
     judged: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(figures, "FEWEST", 8)
@@ -121,9 +121,7 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     assert verdicts["People reject"].sum() == 14 and verdicts["People accept"].sum() == 0
 
 
-def test_without_variants_there_is_nothing_to_draw(
-    with_source: Engine, open_page: OpenPage
-) -> None:
+def test_without_variants_there_is_no_chart(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         add_anchor(session)
     app = section(open_page)

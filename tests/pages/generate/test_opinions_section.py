@@ -34,7 +34,7 @@ def section(open_page: OpenPage, address: str) -> AppTest:
 def carry_out(number: int, engine: Engine) -> None:
     try:
         execute(engine, load_settings(), number, {opinion_run.KIND: opinion_run.work})
-    except HedgerowError:  # paused: the row says it
+    except HedgerowError:  # the row says that it paused
         return
 
 
@@ -79,7 +79,7 @@ def test_a_trial_then_the_run_then_the_agreement(
     assert list(table["Pairs"]) == [1, 1] and list(table["Agree"]) == [100.0 * agrees] * 2
 
 
-def test_without_variants_it_leads_to_the_first_ones(
+def test_without_variants_it_links_to_generating_some(
     open_page: OpenPage, with_source: Engine
 ) -> None:
     with writing(with_source) as session:
@@ -91,7 +91,7 @@ def test_without_variants_it_leads_to_the_first_ones(
     assert not app.get("number_input")
 
 
-def test_the_prompt_can_be_read_filled_in_and_edited(
+def test_the_prompt_is_shown_filled_in_and_can_be_edited(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:

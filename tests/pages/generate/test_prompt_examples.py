@@ -64,7 +64,7 @@ def test_a_version_with_examples_is_saved_and_filled_in(
     assert "<b>" not in unsafe_texts(app) and "**was**" not in unsafe_texts(app)
 
 
-def test_without_anything_accepted_it_says_so(with_source: Engine, open_page: OpenPage) -> None:
+def test_without_accepted_variants_it_says_so(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         add_variant(session, add_anchor(session))
     app = prompts(open_page)

@@ -74,9 +74,7 @@ def stored(engine: Engine) -> list[tuple[str, str, str | None]]:
 
 
 @pytest.mark.parametrize("key", ["e-", "w-"])
-def test_what_is_flagged_is_shown_while_writing_and_asked_about_once(
-    family: Engine, key: str
-) -> None:
+def test_flags_are_shown_while_typing_and_need_one_confirmation(family: Engine, key: str) -> None:
     page = Page(type="Verbal negation")
     page.press(key)
     assert 'class="hg-checks' not in page.html()
@@ -94,7 +92,7 @@ def test_another_kind_of_flag_is_asked_about_again(family: Engine) -> None:
     page.press("e-")
     page.write(FLAGGED)
     page.press("save-")
-    page.write("The bridge is unsafe!")  # a sibling's words besides
+    page.write("The bridge is unsafe!")  # the words of a sibling
     page.press("save-")
     assert stored(family) == [] and "same words as the anchor&#39;s" in page.html()
     page.press("save-")
@@ -102,7 +100,7 @@ def test_another_kind_of_flag_is_asked_about_again(family: Engine) -> None:
 
 
 @pytest.mark.parametrize("key", ["e-", "w-"])
-def test_what_the_checks_pass_is_saved_in_one_step(family: Engine, key: str) -> None:
+def test_an_unflagged_text_is_saved_in_one_step(family: Engine, key: str) -> None:
     page = Page(type="Verbal negation")
     page.press(key)
     page.write("The bridge is not safe at all.")
@@ -110,7 +108,7 @@ def test_what_the_checks_pass_is_saved_in_one_step(family: Engine, key: str) -> 
     assert stored(family) == [("verbal", "The bridge is not safe at all.", None)]
 
 
-def test_an_own_variant_that_is_there_already_is_refused_and_its_card_offered(
+def test_your_own_variant_is_refused_if_it_exists_and_its_card_is_linked(
     family: Engine,
 ) -> None:
     page = Page(type="Verbal negation")
@@ -124,7 +122,7 @@ def test_an_own_variant_that_is_there_already_is_refused_and_its_card_offered(
     assert not page.has("text_area", "A variant of your own")
 
 
-def test_an_edit_into_a_sibling_names_it_and_takes_it_if_told_again(family: Engine) -> None:
+def test_an_edit_into_a_sibling_names_it_and_is_accepted_the_second_time(family: Engine) -> None:
     page = Page(type="Verbal negation")
     page.press("e-")
     page.field("selectbox", "Type").select("affixal").run()
@@ -138,7 +136,7 @@ def test_an_edit_into_a_sibling_names_it_and_takes_it_if_told_again(family: Engi
     assert statuses == [Status.SUPERSEDED, Status.ACCEPTED] and stored(family) == []
 
 
-def test_blind_the_checks_of_an_edit_are_told_only_after_it(family: Engine) -> None:
+def test_blind_mode_shows_the_checks_of_an_edit_only_afterwards(family: Engine) -> None:
     page = Page(type="Verbal negation", blind="1")
     page.press("e-")
     page.write(FLAGGED)
@@ -181,12 +179,12 @@ def test_retyping_to_a_hedge_opens_the_editor_at_its_cue(family: Engine) -> None
     assert page.field("selectbox", "Type").value == "word"
     assert "The text has no known cue" in page.html()
     page.field("text_input", "Hedge cue").set_value("safe").run()
-    page.press("save-")  # the surface of a hedge has no new negator
+    page.press("save-")  # the surface check of hedges allows no new negator
     page.press("save-")
     assert stored(family) == [("word", TEXTS["verbal"], "safe")]
 
 
-def test_the_field_for_the_cue_comes_with_a_type_that_needs_one(family: Engine) -> None:
+def test_the_cue_field_appears_for_types_that_need_a_cue(family: Engine) -> None:
     page = Page(type="Verbal negation")
     page.press("w-")
     assert not page.has("text_input", "Hedge cue")
@@ -197,7 +195,7 @@ def test_the_field_for_the_cue_comes_with_a_type_that_needs_one(family: Engine) 
     assert stored(family) == [("word", "The bridge seems safe.", "seem")]
 
 
-def test_the_field_for_the_cue_follows_the_text_until_a_cue_is_named(family: Engine) -> None:
+def test_the_cue_field_follows_the_text_until_a_cue_is_entered(family: Engine) -> None:
     page = Page(type="Hedge: phrase")
     page.press("e-")
     page.field("selectbox", "Type").select("word").run()
@@ -213,7 +211,7 @@ def test_the_field_for_the_cue_follows_the_text_until_a_cue_is_named(family: Eng
     assert page.field("text_input", "Hedge cue").value == "bridge"
 
 
-def test_the_type_chosen_in_a_closed_editor_is_there_again_until_discarded(
+def test_a_closed_editor_keeps_its_type_until_discarded(
     family: Engine,
 ) -> None:
     page = Page(type="Verbal negation")
@@ -226,7 +224,7 @@ def test_the_type_chosen_in_a_closed_editor_is_there_again_until_discarded(
         page.press("cancel-")
 
 
-def test_an_own_hedge_with_a_siblings_words_is_flagged_before_its_cue_is_known(
+def test_your_own_hedge_with_a_siblings_words_is_flagged_before_its_cue_is_known(
     family: Engine,
 ) -> None:
     page = Page(type="Verbal negation")

@@ -62,7 +62,7 @@ class TestKeyboard:
         assert done == ["accept", "undo", "undo"]
         assert keyboard.answered == 3
 
-    def test_a_press_on_a_card_that_is_gone_is_passed_over(
+    def test_a_press_on_a_card_that_is_gone_is_ignored(
         self, keyboard: Keyboard, done: list[str]
     ) -> None:
         assert self.press(keyboard, presses("a", on=NEXT)) == 1
@@ -70,14 +70,14 @@ class TestKeyboard:
         assert self.press(keyboard, presses("z", on=NEXT, first=3)) == 0
         assert done == ["undo"]
 
-    def test_one_key_acts_on_a_card_before_it_is_drawn_again(
+    def test_a_key_acts_once_on_a_card_until_it_is_redrawn(
         self, keyboard: Keyboard, done: list[str]
     ) -> None:
         keyboard.bind("s", done.append, "skip", of_card=True)
         assert self.press(keyboard, presses("a", "s", "z", "a")) == 2
         assert done == ["accept", "undo"]
 
-    def test_a_key_that_means_nothing_now_does_nothing(
+    def test_a_key_without_a_current_meaning_does_nothing(
         self, keyboard: Keyboard, done: list[str]
     ) -> None:
         keyboard.show(NOTHING)
@@ -152,11 +152,11 @@ def test_the_component_carries_the_shown_variant_and_its_version(
     press(app, "a")
     assert page_text(app)["variant"] != first["variant"]
     assert page_text(app)["answered"] == 1
-    assert mounted(app).id == component  # the same one: it is not mounted again
+    assert mounted(app).id == component  # the same component, not mounted again
     assert status(with_source, first["variant"]) == Status.ACCEPTED
 
 
-def test_the_keys_list_the_second_opinion_only_where_there_are_some(
+def test_the_keys_list_the_second_opinion_only_if_there_are_any(
     app: AppTest, with_source: Engine
 ) -> None:
     press(app, "h")
@@ -177,7 +177,7 @@ def test_five_rapid_presses_decide_one_card(app: AppTest, with_source: Engine) -
     assert len(state_of(app).recent) == 1
 
 
-def test_no_key_means_anything_while_an_editor_is_open(app: AppTest) -> None:
+def test_no_key_acts_while_an_editor_is_open(app: AppTest) -> None:
     before = page_text(app)
     press(app, "e", "a", "1", "z")  # as fast as they are typed
     data = page_text(app)
@@ -188,7 +188,7 @@ def test_no_key_means_anything_while_an_editor_is_open(app: AppTest) -> None:
     assert page_text(app)["keys"] == data["keys"]
 
 
-def test_letters_go_through_the_queues_types_orders_and_views(app: AppTest) -> None:
+def test_letters_step_through_the_queues_types_orders_and_views(app: AppTest) -> None:
     press(app, "q")
     assert app.query_params["type"] == "Absolute negator"
     press(app, "shift+q")
@@ -199,7 +199,7 @@ def test_letters_go_through_the_queues_types_orders_and_views(app: AppTest) -> N
     assert app.query_params["queue"] == "Second look"
 
 
-def test_what_goes_wrong_on_a_key_is_one_sentence(
+def test_an_error_on_a_key_press_is_one_sentence(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: ReviewState) -> None:

@@ -68,7 +68,7 @@ def first_card(app: AppTest) -> str:
     return re.findall(r'<article class="hg-card" data-variant="(\w+)"', html(app))[0]
 
 
-def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int]) -> None:
+def test_a_selection_replaces_the_queue_until_it_is_left(ids: list[int]) -> None:
     name = "picked"
     picked_variants._kept()[name] = VariantSelection((ids[2], ids[0]), HOSTILE)
     app = opened(selection=name)
@@ -94,7 +94,7 @@ def test_a_selection_says_why_it_shows_fewer_cards_than_were_found(
     assert left in [text.value for text in app.text]
 
 
-def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
+def test_a_forgotten_selection_is_reported_and_the_queue_is_shown(ids: list[int]) -> None:
     for more in ({}, {"view": "Family"}):
         app = opened(selection="gone", **more)
         assert "This selection no longer exists" in html(app)
@@ -105,7 +105,7 @@ def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: 
     "queue",
     [{"view": "Family"}, {"type": "Hedge: single word"}, {"order": "Random", "view": "Family"}],
 )
-def test_a_permalink_opens_its_variant_in_the_queue_that_the_address_names(
+def test_a_permalink_opens_its_variant_in_the_queue_named_in_the_url(
     ids: list[int], app_engine: Engine, queue: dict[str, str]
 ) -> None:
     with writing(app_engine) as session:
@@ -121,7 +121,7 @@ def test_a_permalink_opens_its_variant_in_the_queue_that_the_address_names(
 
 
 @pytest.mark.parametrize("asked", ["Second look", "Second look (7)"])
-def test_an_old_address_opens_the_queue_of_second_looks(
+def test_an_old_url_opens_the_second_look_queue(
     ids: list[int], app_engine: Engine, asked: str
 ) -> None:
     with writing(app_engine) as session:
@@ -136,7 +136,7 @@ def test_an_old_address_opens_the_queue_of_second_looks(
     assert app.query_params["queue"] == "Second look"
 
 
-def test_cards_on_other_screens_are_said_and_come_when_they_are_left(ids: list[int]) -> None:
+def test_cards_on_other_screens_are_reported_and_appear_once_released(ids: list[int]) -> None:
     others = [opened(type="Verbal negation") for _ in ids]
     app = opened(type="Verbal negation")
     assert any(text.value == "3 remaining cards are on other screens." for text in app.markdown)
@@ -165,9 +165,7 @@ def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(
         assert session.get_one(Variant, ids[0]).status == Status.ACCEPTED
 
 
-def test_the_address_names_a_queue_and_opens_it_with_all_types(
-    ids: list[int], app_engine: Engine
-) -> None:
+def test_a_queue_in_the_url_opens_with_all_types(ids: list[int], app_engine: Engine) -> None:
     with writing(app_engine) as session:
         variant = session.get_one(Variant, ids[1])
         lexical = session.execute(
@@ -194,7 +192,7 @@ def test_the_address_names_a_queue_and_opens_it_with_all_types(
         ("Second look", "No variant needs a second look"),
     ],
 )
-def test_an_empty_queue_says_so_and_leads_to_one_that_is_not(
+def test_an_empty_queue_says_so_and_links_to_another(
     ids: list[int], queue: str, message: str
 ) -> None:
     app = opened(queue=queue)
@@ -212,7 +210,7 @@ def test_a_project_without_variants_offers_no_keys_to_press(
     assert not {"z-empty", "n-key", "g-key"} & {button.key for button in app.button}
 
 
-def test_blind_offers_only_orders_that_tell_nothing(ids: list[int]) -> None:
+def test_blind_mode_offers_only_orders_that_reveal_nothing(ids: list[int]) -> None:
     assert labels(opened(blind="1"), "order") == ["Oldest", "Random"]
 
 
@@ -221,14 +219,14 @@ def test_the_chip_of_a_blind_card_says_why_it_is_blind(ids: list[int]) -> None:
     assert why in html(opened(blind="1")) and "Blind mode is on" not in html(opened(blind="0"))
 
 
-def test_the_guideline_of_the_cards_type_stands_beside_it(ids: list[int]) -> None:
+def test_the_guideline_of_the_cards_type_is_next_to_it(ids: list[int]) -> None:
     app = opened()
     assert "do-support" in html(app).lower()
     next(button for button in app.button if button.key.startswith("i-")).click().run()
     assert "do-support" not in html(app).lower()
 
 
-def test_an_empty_queue_draws_the_progress_once(
+def test_an_empty_queue_shows_the_progress_once(
     open_page: OpenPage, ids: list[int], app_engine: Engine
 ) -> None:
     with writing(app_engine) as session:
@@ -253,7 +251,7 @@ def test_a_project_without_variants_says_where_they_come_from(
     assert any(link.label == "Go to Overview" for link in app.get("page_link"))
 
 
-def test_what_was_added_meanwhile_is_there_at_the_next_look(
+def test_variants_added_meanwhile_appear_on_the_next_run(
     signed_in: None, with_source: Engine
 ) -> None:
     app = opened()
@@ -286,7 +284,7 @@ def offered(app: AppTest) -> list[str]:
     return [b.label for b in app.button if re.match(r"[0-8]-", b.key or "")]
 
 
-def test_a_reason_is_offered_only_where_it_can_be_said(ids: list[int]) -> None:
+def test_a_reason_is_offered_only_for_types_it_applies_to(ids: list[int]) -> None:
     app = opened(type="Verbal negation")
     assert "Not contradictory" in offered(app) and "Not a hedge" not in offered(app)
     app.session_state["review"].keyboard.keys["8"].act()
@@ -318,7 +316,7 @@ def test_types_beyond_the_ninth_have_a_digit_on_the_next_page(
         assert session.execute(query).scalar() == "own_type_3"
 
 
-def test_a_note_taken_back_is_told_in_the_history_without_its_text(
+def test_a_retracted_note_is_in_the_history_without_its_text(
     ids: list[int], app_engine: Engine
 ) -> None:
     with writing(app_engine) as session:
@@ -332,7 +330,7 @@ def test_a_note_taken_back_is_told_in_the_history_without_its_text(
     assert not any("slip" in text for text in texts)
 
 
-def test_a_source_is_chosen_where_there_are_several(ids: list[int], with_source: Engine) -> None:
+def test_a_source_can_be_chosen_if_there_are_several(ids: list[int], with_source: Engine) -> None:
     assert "queue-source" not in [element.key for element in opened().get("button_group")]
     with writing(with_source) as session:
         corpus = CORPORA["claims"].source
@@ -348,7 +346,9 @@ def test_a_source_is_chosen_where_there_are_several(ids: list[int], with_source:
     assert '.st-key-queue-source [role="radio"]:nth-of-type(1)::after{content:"5"}' in html(app)
 
 
-def test_where_a_source_is_done_the_others_are_offered(ids: list[int], with_source: Engine) -> None:
+def test_other_sources_are_offered_when_one_is_finished(
+    ids: list[int], with_source: Engine
+) -> None:
     corpus = CORPORA["claims"].source
     with writing(with_source) as session:
         for variant in add_family(session, "The door is safe.", source=corpus).values():
@@ -376,7 +376,7 @@ def test_a_source_without_a_type_says_which_types_it_has(
     assert first_card(app) == uid
 
 
-def test_a_type_that_is_done_leads_to_the_next(ids: list[int], with_source: Engine) -> None:
+def test_a_finished_type_links_to_the_next(ids: list[int], with_source: Engine) -> None:
     with writing(with_source) as session:
         for variant in (session.get_one(Variant, number) for number in ids):
             actions.accept(session, actions.shown(variant), reviewer_id=person(session))

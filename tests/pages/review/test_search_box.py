@@ -78,7 +78,7 @@ def test_the_hits_can_be_reviewed_together(family: dict[str, str]) -> None:
     assert searched("dangerous").button("review-found").label == "Review these 2"
 
 
-def test_a_note_leads_to_the_card_it_is_on(family: dict[str, str]) -> None:
+def test_a_note_links_to_its_card(family: dict[str, str]) -> None:
     app = searched("brücke", SearchKind.NOTES)
     assert '<mark class="hg-match">BRÜCKE</mark>' in html(app)
     assert "note on: The bridge is probably safe." in html(app)

@@ -45,7 +45,7 @@ def looks(state: ReviewState) -> list[int]:
         return list(session.execute(select(col(OpinionLook.variant_id))).scalars())
 
 
-def test_it_is_shown_to_who_asks_and_the_look_is_kept(state: ReviewState) -> None:
+def test_it_is_shown_on_request_and_the_view_is_recorded(state: ReviewState) -> None:
     number = give(state, Verdict.REJECT)
     card = draw(state)
     assert card.variant_id == number and looks(state) == []
@@ -74,7 +74,7 @@ def test_a_blind_reviewer_decides_first(state: ReviewState) -> None:
     assert state.panel is Panel.OPINION and looks(state) == [number]
 
 
-def test_blind_does_not_follow_doubt(state: ReviewState) -> None:
+def test_blind_mode_does_not_order_by_doubt(state: ReviewState) -> None:
     with writing(state.engine) as session:
         for variant in session.execute(select(Variant)).scalars():
             variant.doubt = variant.id / 100
@@ -162,7 +162,7 @@ def test_the_page_shows_it_on_demand_and_opens_the_editor_with_the_suggestion(
     assert HOSTILE not in unsafe_texts(app)
 
 
-def test_it_is_put_away_when_the_card_becomes_another_one(judged: Engine) -> None:
+def test_it_is_hidden_when_the_card_changes(judged: Engine) -> None:
     app = page()
     with reading(judged) as session:
         variant = session.execute(select(Variant).order_by(col(Variant.doubt).desc())).scalar()
@@ -193,7 +193,7 @@ def test_it_is_put_away_when_the_card_becomes_another_one(judged: Engine) -> Non
     assert "would edit it" not in html(app)
 
 
-def test_where_no_model_was_asked_there_is_neither_key_nor_order(
+def test_without_model_opinions_there_is_no_key_and_no_order(
     signed_in: None, with_source: Engine
 ) -> None:
     with writing(with_source) as session:

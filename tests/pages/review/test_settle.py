@@ -113,7 +113,7 @@ def test_the_card_says_who_said_what(state: ReviewState, conflict: int) -> None:
     assert "settled: accept" in history_lines.line(past[-1])
 
 
-def test_a_family_goes_on_with_what_is_in_the_queue(state: ReviewState, conflict: int) -> None:
+def test_a_family_continues_with_variants_of_the_queue(state: ReviewState, conflict: int) -> None:
     state.go_to(queue=Queue.CONFLICT, type_id=None, order=Order.OLDEST, family=True)
     state.accept(draw(state))
     assert state.view().focus is None

@@ -84,7 +84,7 @@ def test_a_hit_shows_its_cosine_and_opens_its_card(variants: Engine) -> None:
     assert "pinned: None" not in [text.value for text in app.text]
 
 
-def test_low_cosines_are_pointed_out(variants: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_low_cosines_are_highlighted(variants: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     compute(variants)
     monkeypatch.setattr(similar_box, "LOW_COSINE", -1.0)
     assert not [one for one in opened().caption if one.value == NONE_SIMILAR]

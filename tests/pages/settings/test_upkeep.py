@@ -50,7 +50,7 @@ def test_a_backup_is_made_and_listed(
     assert listed[0]["Backup"].tolist() == [str(made)]
 
 
-def test_a_check_says_what_is_wrong_and_a_repair_puts_it_right(
+def test_a_check_reports_problems_and_a_repair_fixes_them(
     with_source: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(with_source) as session:

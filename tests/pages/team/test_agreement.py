@@ -66,7 +66,7 @@ def listed(app: AppTest) -> str:
     )
 
 
-def test_without_variants_it_leads_to_the_overview(open_page: OpenPage) -> None:
+def test_without_variants_it_links_to_the_overview(open_page: OpenPage) -> None:
     app = open_page("team")
     assert not app.exception
     assert [link.label for link in app.get("page_link")] == ["Go to Overview"]
@@ -103,7 +103,7 @@ def test_the_figures_are_those_of_the_database(with_source: Engine, open_page: O
     assert "Left out" not in "".join(caption.value for caption in app.caption)
 
 
-def test_each_figure_leads_to_its_variants(with_source: Engine, open_page: OpenPage) -> None:
+def test_each_number_links_to_its_variants(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         fill(session)
     app = open_page("team")
@@ -116,7 +116,7 @@ def test_each_figure_leads_to_its_variants(with_source: Engine, open_page: OpenP
     app = select(app, "team-groups-type-None", rows=[names.index("Hedge: single word")])
     assert "4 variants: Hedge: single word." in texts(app)
     assert "probably" in listed(app) and "is not safe" not in listed(app)
-    # A pair of the table is compared as a pair that was chosen is.
+    # Selecting a pair in the table compares it like choosing it above.
     app.session_state["agreement-by"] = "Pair"
     app = select(app.run(), "team-groups-pair-None", rows=[0])
     counts = app.dataframe[1].value.set_index("Verdict")
@@ -156,7 +156,7 @@ def test_people_and_verdicts_narrow_everything(with_source: Engine, open_page: O
     assert "100.0% of the verdicts are acceptances" in texts(app)
 
 
-def test_a_large_project_counts_beside_the_page(
+def test_a_large_project_is_counted_in_the_background(
     with_source: Engine, open_page: OpenPage, monkeypatch: Any
 ) -> None:
     with writing(with_source) as session:

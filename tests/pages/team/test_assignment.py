@@ -76,7 +76,7 @@ def test_quotas_are_set_and_removed(with_source: Engine, open_page: OpenPage) ->
         assert all_quotas(session) == [PersonQuota(bert, "Bert", "verbal", 5)]
 
 
-def test_numbers_out_of_range_are_refused_where_they_were_typed(
+def test_numbers_out_of_range_are_refused_next_to_their_fields(
     with_source: Engine, open_page: OpenPage
 ) -> None:
     with writing(with_source) as session:

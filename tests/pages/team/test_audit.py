@@ -56,7 +56,7 @@ def test_without_actions_there_is_nothing_to_filter(
     assert not app.selectbox and not app.get("download_button")
 
 
-def test_filters_narrow_it(done: str, open_page: OpenPage) -> None:
+def test_filters_narrow_the_list(done: str, open_page: OpenPage) -> None:
     app = opened(open_page)
     app.selectbox(key="audit-what").set_value("reject").run()
     assert listed(app).count("<tr>") == 1 + 1

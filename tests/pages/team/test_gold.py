@@ -141,7 +141,7 @@ def test_the_form_takes_over_a_settlement_but_not_for_the_next_variant(
     )
 
 
-def test_the_rate_and_who_practises_first_are_chosen_there(
+def test_the_gold_rate_and_required_practice_can_be_set(
     project: Engine, open_page: OpenPage
 ) -> None:
     app = section(open_page, "Gold items")
@@ -157,16 +157,14 @@ def test_the_rate_and_who_practises_first_are_chosen_there(
     ("name", "what"),
     [("Gold items", "choose gold items"), ("People", "see each person's figures")],
 )
-def test_nobody_but_a_lead_sees_them(
-    project: Engine, open_page: OpenPage, name: str, what: str
-) -> None:
+def test_only_leads_see_them(project: Engine, open_page: OpenPage, name: str, what: str) -> None:
     make_reviewer(project)
     app = section(open_page, name)
     assert f"Only leads can {what}." in captions(app)
     assert not app.get("arrow_data_frame") and not app.get("text_input")
 
 
-def test_a_stranger_is_asked_for_a_name(with_source: Engine, open_page: OpenPage) -> None:
+def test_a_new_visitor_is_asked_for_a_name(with_source: Engine, open_page: OpenPage) -> None:
     for name in ("Gold items", "People", "Practice"):
         assert section(open_page, name).get("text_input"), name
 
@@ -174,7 +172,7 @@ def test_a_stranger_is_asked_for_a_name(with_source: Engine, open_page: OpenPage
 # -- people ----------------------------------------------------------------------------
 
 
-def test_people_have_their_figures(project: Engine, open_page: OpenPage) -> None:
+def test_people_have_their_own_numbers(project: Engine, open_page: OpenPage) -> None:
     with writing(project) as session:
         ben = person(session, HOSTILE)
         accept(session, session.get_one(Variant, 2), ben)
@@ -238,7 +236,7 @@ def person_id(session: object) -> int:
 
 
 def test_a_skipped_card_comes_back_at_the_end(project: Engine, open_page: OpenPage) -> None:
-    make_reviewer(project)  # no lead has to be asked
+    make_reviewer(project)  # without asking a lead
     app = section(open_page, "Practice")
     with reading(project) as session:
         first, second = current_round(session, person_id(session)).items
@@ -269,9 +267,7 @@ def test_practice_is_offered_on_review_and_may_be_required(
 # -- review ----------------------------------------------------------------------------
 
 
-def test_nothing_on_the_review_page_tells_a_gold_item_from_a_pending_card(
-    project: Engine, open_page: OpenPage
-) -> None:
+def test_a_gold_item_looks_like_a_pending_card(project: Engine, open_page: OpenPage) -> None:
     with writing(project) as session:
         put_setting(session, GOLD_RATE, 2)
         uid = session.get_one(Variant, 1).uid
@@ -296,7 +292,7 @@ def test_nothing_on_the_review_page_tells_a_gold_item_from_a_pending_card(
         )
 
 
-def test_a_search_finds_it_as_pending_and_no_note_on_it(project: Engine) -> None:
+def test_a_search_shows_it_as_pending_and_finds_no_note_on_it(project: Engine) -> None:
     def script() -> None:
         from curation.review.browser_window.key_actions import ReviewState
         from curation.review.people.reviewers import ensure_reviewer

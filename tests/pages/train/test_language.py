@@ -69,7 +69,7 @@ def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values:
         return run.id
 
 
-def test_without_a_release_the_page_leads_to_one(app_engine: Engine) -> None:
+def test_without_a_release_the_page_links_to_creating_one(app_engine: Engine) -> None:
     test = page()
     assert "made from a release, but there is none yet" in page_text(test)
     assert not [button for button in test.button if button.key == "llm-start"]
@@ -98,7 +98,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     assert run.parameters["merge"] and run.parameters["base"] == str(small_llama.resolve())
 
 
-def test_what_cannot_be_finetuned_is_told_before_the_click(
+def test_models_that_cannot_be_finetuned_are_reported_before_the_click(
     released: Engine, small_llama: Path, tmp_path: Path
 ) -> None:
     test = page(**{"llm-base": str(tmp_path)})
@@ -125,7 +125,7 @@ def test_results_show_figures_curves_and_the_folder(released: Engine, small_llam
     assert any(code.value.endswith(f"{2:05d}-finetune-llm/model") for code in test.code)
 
 
-def test_a_run_that_failed_says_why_and_can_be_started_again(
+def test_a_failed_run_says_why_and_can_be_restarted(
     released: Engine, small_llama: Path, started: list[int]
 ) -> None:
     run_id = store(released, small_llama, RunState.FAILED)

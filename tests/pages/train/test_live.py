@@ -27,7 +27,7 @@ from training.finetune.checkpoints import TrainingPosition
 from training.recipe.plan import KIND
 
 
-def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engine) -> None:
+def test_a_running_training_shows_its_progress_and_can_be_cancelled(project: Engine) -> None:
     run_id = stored_run(project, state=RunState.RUNNING, message=f"Training: {HOSTILE}")
     with writing(project) as session:
         session.execute(update(Run).where(col(Run.id) == run_id).values(step=40, total=100))
@@ -50,7 +50,7 @@ def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engi
     assert test.button(f"cancel-{run_id}").disabled
 
 
-def test_a_failed_training_says_why_and_can_be_started_again(
+def test_a_failed_training_says_why_and_can_be_restarted(
     project: Engine, started: list[int]
 ) -> None:
     run_id = stored_run(project, state=RunState.FAILED, message=f"No such encoder {HOSTILE}.")
@@ -67,7 +67,7 @@ def test_a_failed_training_says_why_and_can_be_started_again(
         assert [run.state for run in list_runs(session, kind=KIND)] == [RunState.QUEUED]
 
 
-def test_a_cut_off_training_continues_from_its_checkpoint(
+def test_an_interrupted_training_continues_from_its_checkpoint(
     project: Engine, started: list[int]
 ) -> None:
     run_id = stored_run(project, state=RunState.CANCELLED)
@@ -95,12 +95,14 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
         (RunState.INTERRUPTED, "was interrupted: its process ended"),
     ],
 )
-def test_what_was_cut_off_is_told(project: Engine, state: RunState, sentence: str) -> None:
+def test_an_interrupted_training_is_reported(
+    project: Engine, state: RunState, sentence: str
+) -> None:
     stored_run(project, state=state)
     assert sentence in page_text(page())
 
 
-def test_when_followed_trainings_end_each_is_mentioned(project: Engine) -> None:
+def test_each_followed_training_is_mentioned_when_it_ends(project: Engine) -> None:
     old = finished_run(project)
     runs = [stored_run(project, state=RunState.RUNNING, seed=seed) for seed in (2, 3)]
     test = page()

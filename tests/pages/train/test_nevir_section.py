@@ -85,7 +85,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     assert "It starts when the current run has ended." in page_text(test.run())
 
 
-def test_the_pairs_can_be_seen_with_the_part_of_each(app_engine: Engine) -> None:
+def test_the_pairs_are_shown_with_their_split(app_engine: Engine) -> None:
     hostile = [ENTRIES[0] | {"q1": HOSTILE}, *ENTRIES[1:]]
     keep_pairs(load_settings().data_folder, "pairs.jsonl", lines(hostile))
     test = page(NEVIR)
@@ -103,7 +103,7 @@ def test_a_file_of_one_passage_says_why_it_cannot_be_divided(app_engine: Engine)
     assert "at least 2 passages in 'one.jsonl', found one" in page_text(test)
 
 
-def test_pairs_of_a_test_are_refused_before_the_click_and_can_be_left_out(
+def test_pairs_from_a_test_set_are_refused_before_the_click_and_can_be_left_out(
     app_engine: Engine, started: list[int]
 ) -> None:
     folder = load_settings().data_folder
@@ -120,7 +120,7 @@ def test_pairs_of_a_test_are_refused_before_the_click_and_can_be_left_out(
     assert started == [1] and not test.exception
 
 
-def test_a_file_that_is_known_is_chosen_and_called_known(app_engine: Engine) -> None:
+def test_a_known_file_is_selected_and_named_as_known(app_engine: Engine) -> None:
     folder = load_settings().data_folder
     keep_pairs(folder, "first.jsonl", lines(ENTRIES))
     keep_pairs(folder, "second.jsonl", lines(ENTRIES[:12]))
@@ -130,10 +130,10 @@ def test_a_file_that_is_known_is_chosen_and_called_known(app_engine: Engine) -> 
     test.file_uploader("nevir-file-0").set_value(same).run()
     assert "first.jsonl was already there: 20 pairs. It is selected above." in page_text(test)
     assert test.selectbox("nevir-data-2-1").value == "first.jsonl"
-    assert "was already there" not in page_text(test.run()), "it is told once"
+    assert "was already there" not in page_text(test.run()), "it is reported once"
 
 
-def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) -> None:
+def test_runs_are_compared_with_the_data_they_were_trained_on(app_engine: Engine) -> None:
     encoder = store(app_engine, state=RunState.DONE)
     reranker = store(app_engine, state=RunState.DONE, encoder=False, seed=7)
     test = page(NEVIR)
@@ -150,7 +150,7 @@ def test_runs_are_compared_and_each_says_what_it_was_taught(app_engine: Engine) 
     assert HOSTILE not in unsafe_texts(test)
 
 
-def test_a_run_under_way_shows_its_curves_so_far(app_engine: Engine) -> None:
+def test_a_running_run_shows_its_curves_so_far(app_engine: Engine) -> None:
     run_id = store(app_engine, state=RunState.QUEUED)
     test = page(NEVIR)
     assert charts(test) == 3
@@ -159,7 +159,7 @@ def test_a_run_under_way_shows_its_curves_so_far(app_engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.CANCELLED])
-def test_a_stopped_run_can_be_started_again(
+def test_a_stopped_run_can_be_restarted(
     app_engine: Engine, started: list[int], state: RunState
 ) -> None:
     run_id = store(app_engine, state=state)

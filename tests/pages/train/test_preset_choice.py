@@ -53,7 +53,7 @@ def test_another_preset_changes_the_recipe_the_estimate_and_what_is_trained(
     assert run.parameters["preset"] == "thorough"
 
 
-def test_an_edited_recipe_is_one_s_own_and_stays_at_hand(project: Engine) -> None:
+def test_an_edited_recipe_becomes_your_own_and_stays_available(project: Engine) -> None:
     test = page()
     field(test, "epochs").set_value(3.5).run()
     own = box(test).value
@@ -68,7 +68,7 @@ def test_an_edited_recipe_is_one_s_own_and_stays_at_hand(project: Engine) -> Non
     assert choice(test).value == "quick"
 
 
-def test_a_text_that_is_no_recipe_is_one_s_own(project: Engine) -> None:
+def test_a_text_that_is_not_a_recipe_counts_as_your_own(project: Engine) -> None:
     test = page()
     box(test).set_value("epoch: 3").run()
     assert choice(test).value == OWN
@@ -77,9 +77,7 @@ def test_a_text_that_is_no_recipe_is_one_s_own(project: Engine) -> None:
     assert choice(test).options[-1] == "Your own"
 
 
-def test_what_a_browser_still_showed_of_the_choice_is_nobodys_change(
-    project: Engine, started: list[int]
-) -> None:
+def test_stale_choices_from_the_browser_change_nothing(project: Engine, started: list[int]) -> None:
     test = page()
     before = choice(test).key, choice(test).value
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
@@ -91,7 +89,7 @@ def test_what_a_browser_still_showed_of_the_choice_is_nobodys_change(
     assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
 
 
-def test_a_larger_release_has_another_preset(
+def test_a_larger_release_gets_another_preset(
     project: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(presets, "STANDARD_FAMILIES", 9)
@@ -102,7 +100,7 @@ def test_a_larger_release_has_another_preset(
     )
 
 
-def test_studies_have_a_recipe_of_their_own_choice(project: Engine, started: list[int]) -> None:
+def test_studies_can_use_their_own_recipe(project: Engine, started: list[int]) -> None:
     test = page()
     test.button("train-click").click().run()  # makes a release
     choice(test).set_value("thorough").run()

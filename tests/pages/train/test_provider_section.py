@@ -38,7 +38,7 @@ def released(project: Engine) -> Engine:
 
 @pytest.fixture
 def environments(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """The environments of the processes that the page starts, besides the settings."""
+    """The environments of the processes that the page starts, without the settings."""
     found: list[dict[str, str]] = []
 
     def start(settings: Settings, run: Run, environment: Mapping[str, str] | None = None) -> None:
@@ -87,7 +87,7 @@ def test_without_a_release_it_says_what_to_do(app_engine: Engine) -> None:
     assert not [button for button in test.button if button.key == "llm-provider-start"]
 
 
-def test_a_click_stores_what_the_boxes_show_and_the_key_goes_to_its_process_alone(
+def test_a_click_stores_the_values_shown_and_only_the_process_gets_the_key(
     released: Engine, environments: list[dict[str, str]]
 ) -> None:
     test = page()
@@ -109,14 +109,14 @@ def test_a_click_stores_what_the_boxes_show_and_the_key_goes_to_its_process_alon
     assert not test.exception
 
 
-def test_an_arm_that_the_release_cannot_fill_is_said_before_the_click(released: Engine) -> None:
+def test_an_arm_that_the_release_cannot_fill_is_reported_before_the_click(released: Engine) -> None:
     test = page()
     test.selectbox("generate-model").set_value("gpt-4o-mini").run()
     test.selectbox("llm-provider-arm").set_value("hedging").run()
     assert "an original contradiction" in page_text(test)
 
 
-def test_what_came_out_is_shown_and_can_be_chosen_as_a_chat_model(released: Engine) -> None:
+def test_the_result_is_shown_and_can_be_chosen_as_a_chat_model(released: Engine) -> None:
     store(released, RunState.DONE)
     store(released, RunState.DONE, seed=2)
     test = page()

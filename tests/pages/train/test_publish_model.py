@@ -34,7 +34,7 @@ def no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def environments(monkeypatch: pytest.MonkeyPatch) -> Environments:
-    """The environment of each process that the app starts, besides the settings."""
+    """The environment of each process that the app starts, without the settings."""
     found: Environments = []
 
     def start_process(
@@ -122,7 +122,7 @@ def test_a_token_is_forgotten_when_asked(engine: Engine, environments: Environme
     assert stored(engine) == [] and environments == []
 
 
-def test_the_environments_token_is_told_of_and_need_not_be_typed(
+def test_a_token_in_the_environment_is_mentioned_and_need_not_be_typed(
     engine: Engine, environments: Environments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HUB_TOKEN, TOKEN)
@@ -134,7 +134,7 @@ def test_the_environments_token_is_told_of_and_need_not_be_typed(
     assert run.parameters["private"] is False and environments == [{}]
 
 
-def test_a_wrong_name_is_told_in_a_sentence_and_kept(
+def test_a_wrong_name_is_reported_in_one_sentence_and_kept(
     engine: Engine, environments: Environments
 ) -> None:
     test = push_to(with_token(page()), "encoder")
@@ -158,7 +158,7 @@ def ended(engine: Engine, state: RunState, **values: object) -> None:
             setattr(run, name, value)
 
 
-def test_what_was_pushed_can_be_opened_and_pushed_again(engine: Engine) -> None:
+def test_a_pushed_model_can_be_opened_and_pushed_again(engine: Engine) -> None:
     address = "https://huggingface.co/ada/encoder"
     made = {"repo": "ada/encoder", "private": False, "url": address, "commit": "c0ffee" * 6}
     ended(engine, RunState.DONE, result=made)
@@ -170,7 +170,7 @@ def test_what_was_pushed_can_be_opened_and_pushed_again(engine: Engine) -> None:
     assert test.toggle(key("private")).value is False
 
 
-def test_a_failed_push_says_why_and_can_be_started_again_with_the_token(
+def test_a_failed_push_says_why_and_can_be_restarted_with_the_token(
     engine: Engine, environments: Environments
 ) -> None:
     ended(engine, RunState.FAILED, message=f"The Hub is away {HOSTILE}.")
@@ -181,7 +181,7 @@ def test_a_failed_push_says_why_and_can_be_started_again_with_the_token(
     assert environments == [{HUB_TOKEN: TOKEN}]
 
 
-def test_the_card_is_shown_as_it_is(engine: Engine) -> None:
+def test_the_card_is_shown_unchanged(engine: Engine) -> None:
     test = page()
     assert HOSTILE in test.code[0].value
     assert not [element for element in test.markdown if "onerror" in element.value]

@@ -39,7 +39,7 @@ def upload(test: AppTest, key: str, content: bytes) -> None:
     test.file_uploader(key).set_value(("some.txt", content, "text/plain")).run()
 
 
-def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
+def test_a_wrong_recipe_is_reported_in_one_sentence_and_kept(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
@@ -57,7 +57,7 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
 
 
-def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
+def test_fields_and_yaml_edit_the_same_recipe(project: Engine) -> None:
     test = page()
     box(test).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
     assert field(test, "epochs").value == 3.0
@@ -88,7 +88,7 @@ def test_shares_of_sources_without_triples_are_reported(project: Engine) -> None
     assert not reported(test)
 
 
-def test_what_a_browser_still_showed_is_nobodys_change(project: Engine, started: list[int]) -> None:
+def test_stale_values_from_the_browser_change_nothing(project: Engine, started: list[int]) -> None:
     """The button is clicked before the browser knows that the text has changed the fields."""
     test = page()
     before = field(test, "epochs").key, field(test, "epochs").value
@@ -100,7 +100,7 @@ def test_what_a_browser_still_showed_is_nobodys_change(project: Engine, started:
     assert run.parameters["recipe"] == Recipe(epochs=6, batch_size=4).model_dump(mode="json")
 
 
-def test_a_field_is_set_back_at_once_to_what_it_was_before_the_text_was_edited(
+def test_a_field_returns_at_once_to_its_value_from_before_the_edit(
     project: Engine,
 ) -> None:
     test = page()
@@ -119,7 +119,7 @@ def test_a_field_that_the_recipe_refuses_changes_nothing(project: Engine) -> Non
     assert parse_recipe(box(test).value) == Recipe(batch_size=4, max_triples=6)
 
 
-def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> None:
+def test_edits_survive_a_visit_to_another_section(project: Engine) -> None:
     test = page()
     field(test, "epochs").set_value(6.5).run()
     test.segmented_control(SECTION).set_value(RESULTS).run()
@@ -137,7 +137,7 @@ def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
         assert field_.description.replace("\n", " ") in shown
 
 
-def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[int]) -> None:
+def test_variants_left_out_by_the_recipe_are_counted(project: Engine, started: list[int]) -> None:
     test = page()
     assert "(18 triples in the training split)" in page_text(test)
     box(test).set_value("batch_size: 4\ntypes: {verbal: 0}").run()
@@ -147,7 +147,7 @@ def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[in
     assert test.button("train-click").disabled
 
 
-def test_the_shares_of_the_sources_are_fields_where_there_are_several(
+def test_several_sources_have_a_field_each_for_their_share(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
@@ -173,7 +173,7 @@ def test_the_shares_of_the_sources_are_fields_where_there_are_several(
     assert run.parameters["recipe"]["sources"] == wanted | {"A corpus": 0.0}
 
 
-def test_a_file_is_kept_by_its_content_and_named_in_the_recipe(project: Engine) -> None:
+def test_a_file_is_stored_by_its_content_and_named_in_the_recipe(project: Engine) -> None:
     test = page()
     upload(test, "train-file-sts_file", b"4\tA dog.\tA hound.\n1\tA dog.\tRain.\n3\tA\tB\n")
     assert "STS file: 3 sentence pairs" in page_text(test)

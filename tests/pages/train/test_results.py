@@ -30,14 +30,14 @@ from training.recipe.presets import PRESETS, QUICK
 from training.runs.curves import ROLES, Band
 
 
-def test_without_a_training_the_results_lead_to_what_comes_with_hedgerow(project: Engine) -> None:
+def test_without_a_training_the_results_link_to_the_bundled_model(project: Engine) -> None:
     (link,) = page(RESULTS).get("page_link")
     assert link.proto.label == "See what training changes"
     assert link.proto.query_string == "a=all-MiniLM-L6-v2&b=hedgerow-minilm"
 
 
 @pytest.mark.parametrize("section", [RESULTS, RUNS])
-def test_without_a_training_the_results_lead_to_the_section_that_starts_one(
+def test_without_a_training_the_results_link_to_the_train_section(
     project: Engine, section: str
 ) -> None:
     test = page(section)
@@ -106,7 +106,7 @@ def test_a_training_by_an_older_version_still_opens(project: Engine, version: in
     assert f"version: {version}" in page(RUNS).dataframe[0].value["Recipe"][0]
 
 
-def test_a_recipe_is_told_against_the_nearest_preset(project: Engine) -> None:
+def test_a_recipe_is_described_by_its_differences_from_the_nearest_preset(project: Engine) -> None:
     run_id = finished_run(project)
     mine = PRESETS[QUICK].recipe.model_copy(update={"batch_size": 16})
     with writing(project) as session:
@@ -140,7 +140,7 @@ def test_a_link_leads_to_the_results_of_its_run(project: Engine) -> None:
     assert test.query_params["run"] == str(old + 1)
 
 
-def test_own_probes_are_stored_at_once_and_a_problem_loses_nothing(project: Engine) -> None:
+def test_your_own_probes_are_stored_at_once_and_errors_lose_nothing(project: Engine) -> None:
     test = page()
     test.text_input("train-probe-anchor").set_value("It rains.")
     test.text_input("train-probe-text").set_value(" ")

@@ -87,7 +87,7 @@ def result(place: int) -> dict[str, object]:
     }
 
 
-def test_without_a_release_the_page_leads_to_one(project: Engine) -> None:
+def test_without_a_release_the_page_links_to_creating_one(project: Engine) -> None:
     test = page(STUDIES)
     assert "Create a release first" in page_text(test)
     assert "Create a release" in [link.proto.label for link in test.get("page_link")]
@@ -115,7 +115,7 @@ def test_one_click_stores_a_study_and_starts_its_process(
     assert "onerror" not in unsafe_texts(test)
 
 
-def test_studies_go_by_the_recipe_that_is_chosen(released: Engine, started: list[int]) -> None:
+def test_studies_use_the_chosen_recipe(released: Engine, started: list[int]) -> None:
     test = page(STUDIES)
     test.selectbox("study-recipe-0").set_value("thorough").run()
     assert page_text(test).count("Uses the “thorough” preset") > 1
@@ -154,7 +154,7 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
     assert any("n = 20" in note.value for note in test.caption)
 
 
-def test_where_trainings_start_a_study_is_one_line(released: Engine) -> None:
+def test_a_study_is_one_line_on_the_train_page(released: Engine) -> None:
     run_id = stored(released, Study.TYPES, state=RunState.QUEUED)
     test = page(TRAIN)
     assert f"Run {run_id}, the study “One type left out” on release 1, is in progress" in page_text(
@@ -166,7 +166,7 @@ def test_where_trainings_start_a_study_is_one_line(released: Engine) -> None:
     assert "Waiting for the run to start" in page_text(test)
 
 
-def test_a_stopped_study_can_be_started_again(released: Engine, started: list[int]) -> None:
+def test_a_stopped_study_can_be_restarted(released: Engine, started: list[int]) -> None:
     run_id = stored(released, Study.TRIPLES, state=RunState.CANCELLED)
     test = page(STUDIES)
     assert f"Run {run_id} was cancelled" in page_text(test)
@@ -251,7 +251,7 @@ def test_published_bars_are_hollow_in_the_colour_of_their_training() -> None:
     assert all(text.isdecimal() for hollow, text in shown if not hollow)
 
 
-def test_the_trade_off_begins_at_the_base_encoder_and_goes_up_where_it_is_better() -> None:
+def test_the_trade_off_starts_at_the_base_encoder_and_rises_where_it_improves() -> None:
     points = trade_off(ROWS, negation="ranked", general="drift")
     assert [(point.triples, point.negation, point.general) for point in points] == [
         (0, 0.5, 1.0),

@@ -147,7 +147,7 @@ def test_the_slider_shows_the_figures_of_each_measured_share(
 
 
 @pytest.mark.slow
-def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
+def test_the_chosen_point_is_saved_as_a_run_and_then_named(
     results: AppTest, training: int, app_engine: Engine, started: list[int]
 ) -> None:
     curve_run = store_curve(app_engine, training)
@@ -187,7 +187,7 @@ def finish_saving(engine: Engine, run: Run) -> None:
     (load_settings().data_folder / run.folder / "model").mkdir(parents=True)
 
 
-def test_a_model_that_is_gone_and_a_wrong_file_are_told_in_one_sentence(
+def test_a_missing_model_and_a_wrong_file_are_reported_in_one_sentence(
     results: AppTest, training: int, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Upload:
@@ -210,7 +210,7 @@ def test_a_model_that_is_gone_and_a_wrong_file_are_told_in_one_sentence(
     assert not [b for b in test.button if b.label == "Measure the trade-off"]
 
 
-def test_labels_of_near_points_give_way_to_weightier_ones() -> None:
+def test_labels_of_nearby_points_give_way_to_more_important_ones() -> None:
     points = [
         SharePoint(s, {"ranked": 0.5 + 0.4 * min(s, 0.5), "drift": 0.2 * min(s, 0.5)})
         for s in SHARES
@@ -221,12 +221,12 @@ def test_labels_of_near_points_give_way_to_weightier_ones() -> None:
     ).to_dict()
     values = chart["data"]["values"]
     labels = {row["share"]: row["label"] for row in values}
-    assert labels[0.0] == "0: before" and labels[0.6] == "0.6"  # the chosen one goes before the end
+    assert labels[0.0] == "0: before" and labels[0.6] == "0.6"  # it outranks the end
     assert not any(labels[share] for share in (0.5, 0.7, 0.8, 0.9, 1.0))  # all in one place
     assert [row["chosen"] for row in values].count(True) == 1
 
 
-def test_a_curve_is_read_as_it_was_stored(app_engine: Engine, training: int) -> None:
+def test_a_stored_curve_is_read_back_unchanged(app_engine: Engine, training: int) -> None:
     store_curve(app_engine, training, shares=(0.0, 1.0))
     store_curve(app_engine, training, shares=(0.0, 0.5, 1.0))
     with reading(app_engine) as session:

@@ -34,7 +34,7 @@ from training.recipe.schema import Recipe
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
 
-def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) -> None:
+def test_without_accepted_variants_the_page_says_what_to_do(app_engine: Engine) -> None:
     test = page()
     assert [link.label for link in test.get("page_link")] == ["Go to Overview"]
     with writing(app_engine) as session:
@@ -45,7 +45,7 @@ def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) 
     assert not [button for button in test.button if button.label == "Finetune"]
 
 
-def test_with_one_side_alone_the_page_says_what_is_missing(app_engine: Engine) -> None:
+def test_with_only_one_side_the_page_says_what_is_missing(app_engine: Engine) -> None:
     with writing(app_engine) as session:
         add_family(session, "It rains.", {"verbal": ["It does not rain."]}, split=Split.TRAIN)
     assert "an accepted negation and an accepted hedge" in page_text(page())
@@ -67,7 +67,7 @@ def test_one_click_makes_a_release_and_starts_the_preset_that_fits(
     assert "Waiting for the run to start" in page_text(test)
 
 
-def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(
+def test_a_base_that_is_not_an_encoder_is_reported_and_stores_no_run(
     project: Engine, started: list[int], tmp_path: Path
 ) -> None:
     base = checkpoint("BertForSequenceClassification", tmp_path / "base")
@@ -80,7 +80,7 @@ def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(
         assert list_runs(session, kind=KIND) == []
 
 
-def test_where_no_process_can_be_started_no_run_is_left_waiting(
+def test_if_no_process_can_start_no_run_is_left_waiting(
     project: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(background, "start_process", run_process.start_process)
@@ -92,7 +92,7 @@ def test_where_no_process_can_be_started_no_run_is_left_waiting(
         assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
 
 
-def test_another_training_waits_for_its_turn_and_the_same_is_refused(
+def test_a_second_training_waits_and_a_repeated_one_is_refused(
     project: Engine, started: list[int]
 ) -> None:
     first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
@@ -133,7 +133,7 @@ def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
     assert test.button("train-click").disabled
 
 
-def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None:
+def test_the_page_says_that_more_was_accepted_since_the_release(project: Engine) -> None:
     with writing(project) as session:
         create_release(session)
     assert not page().get("page_link")
@@ -160,7 +160,7 @@ def test_the_first_release_takes_all_sources_and_says_so(
         assert (release.summary["variants"], selection_of(release).sources) == (28, ())
 
 
-def test_a_release_of_some_sources_is_named_and_compared_with_what_they_have(
+def test_a_release_of_some_sources_is_named_and_compared_with_their_variants(
     project: Engine,
 ) -> None:
     with writing(project) as session:

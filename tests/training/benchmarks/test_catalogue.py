@@ -94,7 +94,7 @@ def test_their_names_come_after_ours_and_never_replace_one(plug: Plug) -> None:
     assert benchmark("one") is benchmark("one") and benchmark("nevir").title == "NevIR"
 
 
-def test_one_that_lacks_something_is_reported_and_left_out(plug: Plug) -> None:
+def test_an_incomplete_one_is_reported_and_left_out(plug: Plug) -> None:
     plug(mine="Mine", untitled="Untitled", unfinished="Unfinished")
     found = installed_plug_ins()
     assert list(found.classes) == ["mine"]

@@ -139,7 +139,7 @@ def test_prompts_are_put_in_front_of_anchors_and_of_variants() -> None:
     assert with_prompts(family, Recipe()) == family
 
 
-def test_types_are_left_out_and_with_them_anchors_that_lack_a_side_then(
+def test_excluding_types_also_excludes_anchors_that_then_lack_a_side(
     engine: Engine, release: int
 ) -> None:
     found = families(engine, release, types={"verbal": 0, "word": 0, "contradiction": 0})

@@ -31,7 +31,7 @@ def encoder(**degrees: float) -> Vectors:
     return Vectors(dict(zip(degrees, at(*degrees.values()), strict=True)))
 
 
-def test_the_reciprocal_ranks_of_the_own_passages_are_averaged() -> None:
+def test_the_reciprocal_ranks_of_the_right_passages_are_averaged() -> None:
     model = encoder(**{"a?": 0, "a.": 0, "b?": 80, "b.": 50, "b missed 0": 85, "b missed 1": 40})
     # b's own passage ranks below a near miss.
     assert mean_reciprocal_rank(model, [item("a"), item("b", 2)]) == 0.75  # type: ignore[arg-type]

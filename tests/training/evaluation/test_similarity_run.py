@@ -187,7 +187,7 @@ def add_trained(engine: Engine, settings: Settings, model: Path) -> str:
     return name
 
 
-def test_a_trained_model_goes_by_its_name_and_by_its_folder(
+def test_a_trained_model_is_found_by_its_name_and_its_folder(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
     name = add_trained(engine, settings, model)

@@ -253,7 +253,7 @@ def test_a_full_disk_is_reported_before_the_training(
         (["early_stopping=ranked"], 100, "Could not save a checkpoint"),
     ],
 )
-def test_a_disk_that_fills_leaves_nothing_half(
+def test_a_full_disk_leaves_no_partial_file(
     tmp_path: Path,
     recipe: Recipe,
     changes: list[str],

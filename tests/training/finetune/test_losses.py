@@ -83,7 +83,7 @@ def side(member: Member) -> str:
 
 @st.composite
 def batches(draw: st.DrawFn) -> Families:
-    """Families, some of which share a text."""
+    """Families. Some share a text."""
     roles = st.lists(st.sampled_from(list(Role)[1:]), max_size=4)
     families = [family(number, *draw(roles)) for number in range(draw(st.integers(1, 4)))]
     for members in families:

@@ -60,7 +60,7 @@ def take_step(model: "SentenceTransformer", optimizer: LazyAdamW, *, strength: f
     optimizer.zero_grad()
 
 
-def test_lazily_a_step_moves_its_own_words_alone(model: "SentenceTransformer") -> None:
+def test_a_lazy_step_updates_only_the_words_of_its_batch(model: "SentenceTransformer") -> None:
     given = recipe()
     optimizer = optimizer_of(model, given)
     pull(model)
@@ -130,7 +130,7 @@ def test_a_gradient_is_never_longer_than_it_may_be(model: "SentenceTransformer")
     assert float(after) == pytest.approx(MAX_GRADIENT, rel=1e-3) and before > 10
 
 
-def test_words_move_alike_where_processes_have_added_their_gradients(tiny_encoder: Path) -> None:
+def test_words_change_equally_when_processes_add_their_gradients(tiny_encoder: Path) -> None:
     """These come as dense gradients."""
     import torch
 

@@ -14,7 +14,7 @@ from training.finetune.setup import MOST_EVALUATIONS, set_dropout, steps_between
 from training.recipe.schema import Recipe
 
 
-def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
+def test_evaluations_use_whole_texts_even_if_training_texts_are_cut(
     tmp_path: Path, recipe: Recipe
 ) -> None:
     end = " after all the years in the garden behind the old house"

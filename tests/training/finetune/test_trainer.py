@@ -389,7 +389,7 @@ def spoil(folder: Path, damage: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["seed", "recipe", "families", "held out"])
-def test_the_checkpoint_of_another_training_is_not_gone_on_from(
+def test_the_checkpoint_of_another_training_is_not_used(
     tmp_path: Path, cut_twice: CutTwice, change: str
 ) -> None:
     recipe, folder = cut_twice.recipe, tmp_path / "run"

@@ -156,7 +156,7 @@ def test_a_file_without_figures_is_refused_before_anything_is_loaded(
     assert not (tmp_path / "adapter").exists()
 
 
-def test_a_saved_point_of_a_trade_off_has_an_adapter_of_its_own(
+def test_a_saved_point_of_a_trade_off_has_its_own_adapter(
     project: Engine,
     settings: Settings,
     recipe: Recipe,

@@ -57,7 +57,7 @@ def newest(engine: Engine) -> Run:
         return get_run(session, 2)
 
 
-def test_a_pushed_model_opens_and_nothing_else_has_come_along(
+def test_a_pushed_model_loads_and_only_its_files_were_pushed(
     engine: Engine, hub: HubServer, model: int, tmp_path: Path
 ) -> None:
     result = pushed(engine, Subject(run=model))

@@ -20,7 +20,7 @@ def test_the_defaults_are_those_of_the_papers_table_4() -> None:
     assert list(recipe.targets) == layers
 
 
-def test_a_recipe_comes_through_yaml_and_assignments(tmp_path: Path) -> None:
+def test_a_recipe_survives_yaml_and_assignments(tmp_path: Path) -> None:
     recipe = LanguageRecipe(epochs=2, modules_to_save="embed_tokens, lm_head", four_bit=True)
     assert parse_language_recipe(recipe.to_yaml()) == recipe
     assert parse_language_recipe("") == LanguageRecipe()

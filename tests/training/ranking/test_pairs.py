@@ -111,7 +111,7 @@ def test_a_pair_can_join_two_passages() -> None:
 
 @st.composite
 def tangles(draw: st.DrawFn) -> list[DocumentPair]:
-    """Pairs, some of which share documents or the number of a passage."""
+    """Pairs. Some share documents or the number of a passage."""
     numbers = st.integers(0, 30)
     rows = draw(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=40))
     return [pair(f"{key}-2", f"text {a}", f"text {b}") for key, a, b in rows]

@@ -208,7 +208,7 @@ def test_a_weight_of_one_is_the_same_as_none() -> None:
     assert Recipe(sources=one).to_yaml() == Recipe(sources=other).to_yaml()
 
 
-def test_the_bundled_corpora_are_drawn_by_a_share_unless_the_recipe_says_otherwise() -> None:
+def test_the_bundled_corpora_are_sampled_by_a_share_unless_the_recipe_says_otherwise() -> None:
     assert set(Recipe().sources) == {CORPORA[name].source for name in ("antonyms", "claims")}
     assert all(0 < share < 0.5 for share in Recipe().sources.values())
     assert Recipe().with_overrides(["sources=none"]).sources == {}

@@ -136,7 +136,7 @@ def test_files_of_the_recipe_count_by_their_length(project: Engine, tmp_path: Pa
     assert seconds(project, recipe=gone) == pytest.approx(plain)
 
 
-def test_the_estimate_goes_by_the_pace_of_the_newest_training_like_it(project: Engine) -> None:
+def test_the_estimate_uses_the_speed_of_the_newest_similar_training(project: Engine) -> None:
     with writing(project) as session:
         trained(session, RECIPE, 500.0)
         like = trained(session, RECIPE, 2_000.0, 6_000.0)  # equal shares: 3,000 per second

@@ -64,7 +64,7 @@ def test_an_unreadable_file_gives_one_sentence(tmp_path: Path) -> None:
         read_recipe(tmp_path / "latin.yaml")
 
 
-def test_a_file_is_named_where_it_is_wrong(tmp_path: Path) -> None:
+def test_an_error_in_a_recipe_names_its_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("- 1", encoding="utf-8")
     with pytest.raises(HedgerowError, match=r"in the recipe '.*mine\.yaml'"):
         read_recipe(tmp_path / "mine.yaml")

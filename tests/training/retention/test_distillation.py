@@ -189,7 +189,7 @@ def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     assert value == pytest.approx(rest + np.sqrt(np.square(changes).mean()), rel=1e-4)
 
 
-def test_topics_are_drawn_whole_and_no_more_than_there_are() -> None:
+def test_topics_are_sampled_whole_and_limited_by_their_number() -> None:
     everything = with_topics(AnyText(), a_step=9).draw(1)
     assert set(everything) >= ABOUT_THEM
     seen = {text for step in range(1, 10) for text in with_topics(AnyText()).draw(step)}

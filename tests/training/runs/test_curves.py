@@ -61,7 +61,7 @@ def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
     assert pair_shares(evaluations) == [PairShare("word", "verbal", 0.25, 0.5)]
 
 
-def test_no_band_goes_beyond_what_a_cosine_can_be() -> None:
+def test_no_band_exceeds_the_range_of_a_cosine() -> None:
     figures = {"cosine:hedge": {0: 0.97, 6: -0.98}, "cosine:hedge:sd": {0: 0.032, 6: 0.05}}
     evaluations = Evaluations(epochs={0: 0.0, 6: 1.0}, figures=figures)
     assert [band.upper for band in cosines(evaluations)] == [1.0, pytest.approx(-0.93)]

@@ -30,7 +30,7 @@ def test_distributions_keep_the_parts_separate(
     assert before != after
 
 
-def test_the_distributions_of_many_measured_ones_are_those_of_few(
+def test_the_distributions_of_many_values_match_those_of_few(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = train(project, settings, ask(project, recipe))

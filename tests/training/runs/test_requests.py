@@ -30,7 +30,7 @@ from training.recipe.schema import Recipe
 from training.runs.trainings import request_training
 
 
-def test_a_training_makes_the_first_release_and_names_what_it_rests_on(
+def test_a_training_creates_the_first_release_and_stores_its_inputs(
     project: Engine, recipe: Recipe
 ) -> None:
     run_id = ask(project, recipe, seed=7)
@@ -46,7 +46,7 @@ def test_a_training_makes_the_first_release_and_names_what_it_rests_on(
         assert run.state == RunState.QUEUED
 
 
-def test_a_run_stores_what_preset_its_recipe_is(project: Engine) -> None:
+def test_a_run_stores_the_name_of_its_preset(project: Engine) -> None:
     with reading(project) as session:
         whole = plan(session)
     quick = recipe_for(PRESETS["quick"], whole)
@@ -131,7 +131,7 @@ def test_a_base_that_is_not_an_encoder_leaves_no_run_and_no_release(
         assert (list_releases(session), count(session, Run)) == ([], 0)
 
 
-def test_a_base_that_is_an_encoder_no_more_is_not_listed(
+def test_a_base_that_is_no_longer_an_encoder_is_not_listed(
     project: Engine, recipe: Recipe, settings: Settings, tmp_path: Path
 ) -> None:
     base = checkpoint("BertModel", tmp_path / "base")

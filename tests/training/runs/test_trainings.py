@@ -119,7 +119,7 @@ def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(trainings, name, broken)
 
 
-def test_a_training_that_was_interrupted_begins_again_and_leaves_one_encoder(
+def test_an_interrupted_training_restarts_and_leaves_one_encoder(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = ask(project, recipe)
@@ -278,7 +278,7 @@ def test_a_failed_training_says_why_in_one_sentence(
         assert run.message in (settings.data_folder / run.folder / "log.txt").read_text("utf-8")
 
 
-def test_only_what_stopped_before_its_end_is_started_again(
+def test_only_interrupted_runs_are_restarted(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
     done = train(project, settings, ask(project, recipe))

@@ -57,7 +57,7 @@ def texts(number: int) -> dict[str, list[str]]:
     return found | ({"negated_antonym": [f"Door {number} is not shut."]} if number % 2 else {})
 
 
-def test_a_composition_counts_what_a_training_reads(engine: Engine) -> None:
+def test_a_composition_counts_the_triples_that_a_training_reads(engine: Engine) -> None:
     asked: list[tuple[Recipe, tuple[str, ...]]] = [
         (recipe, ())
         for recipe in (
@@ -179,7 +179,7 @@ def test_large_releases_are_compared_by_the_papers_numbers_of_triples() -> None:
     assert set(SIZES) > {100_000, 50_000, 10_000}
 
 
-def test_a_type_that_the_recipe_takes_none_of_is_not_left_out_in_a_training_of_its_own() -> None:
+def test_a_type_unused_by_the_recipe_gets_no_run_without_it() -> None:
     both = (*PAIR, (Polarity.POSITIVE, "negated_antonym", "rules"))
     data = composed({Shape("Mine", both): 40})
     labels = [

@@ -270,7 +270,7 @@ def test_a_signal_interrupts_the_training_and_its_study_which_then_continues(
     assert states(project, run_id) == ["done"] * 4
 
 
-def test_a_study_whose_process_was_killed_continues_with_what_is_not_done(
+def test_a_killed_study_continues_with_its_unfinished_runs(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:
     run_id = asked(project, Study.TYPES, base)

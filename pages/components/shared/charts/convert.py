@@ -2,8 +2,8 @@
 
     python convert.py svg|png VERSION SCALE < SPECIFICATION > PICTURE
 
-Of its own, because the converter brings a JavaScript engine of 100 MB, and because what it cannot
-digest (a NUL in a text was such a thing) ends its whole process.
+It is a separate process because the converter loads a JavaScript engine of 100 MB, and because
+input that it cannot process, such as a NUL in a text, can crash it.
 """
 
 import json

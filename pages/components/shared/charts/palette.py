@@ -1,9 +1,9 @@
 """All colours, for light and for dark pages.
 
-Blue and orange stay apart for every common kind of colour blindness; where a colour means
-something, a shape, a line style or a word says the same once more. Texts reach the contrast of
-WCAG AA on the page and on a card (4.5 : 1), lines and marks 3 : 1 (tested, as is that
-``cli/streamlit.toml`` has the same colours). The style sheet gets them as custom properties
+Blue and orange are distinguishable with every common kind of colour blindness. Where a colour has a
+meaning, a shape, a line style or a word repeats it. The contrast of texts on the page and on a card
+is that of WCAG AA (4.5 : 1), and that of lines and marks is 3 : 1. Tests check this, and that
+``cli/streamlit.toml`` has the same colours. The style sheet gets the colours as custom properties
 from ``custom_properties``.
 """
 

@@ -17,11 +17,14 @@ Chart = (
 
 
 def chart(drawn: Chart, *, alt: str, **more: Any) -> Any:
-    """Draw a chart with its words in the page's ink: Streamlit's grey is too light to be read.
+    """Draw a chart with its text in the page's text colour. Streamlit's grey is hard to read.
 
     Args:
-        alt: what is in it, for those who don't see it.
-        more: as for ``st.altair_chart``, which also says what is given back.
+        alt: a description for people who cannot see the chart.
+        more: as for ``st.altair_chart``.
+
+    Returns:
+        The result of ``st.altair_chart``.
     """
     ink = palette(dark=st.context.theme.type == "dark").ink
     readable = drawn.configure_axis(labelColor=ink, titleColor=ink)

@@ -1,7 +1,7 @@
-"""Saving a chart as a picture: SVG for a paper, PNG for slides. Made here, without a network.
+"""Saving a chart as a picture without a network: SVG for a paper, PNG for slides.
 
-Streamlit's own menu saves PNG only, in the colours of the page. These are always drawn light, on
-white, with letters that a reader of a printed page can read.
+Streamlit's own menu saves only PNG, in the colours of the page. These pictures always have light
+colours, a white background, and letters that are large enough to print.
 """
 
 import json
@@ -59,9 +59,9 @@ def chart(draw: Callable[..., Drawn], *, name: str, alt_text: str) -> None:
     """A chart in the page's colours, and the two buttons that save it.
 
     Args:
-        draw: draws it; called with ``dark``, whether the page is dark.
-        name: of the chart, distinct on the page; nobody's text.
-        alt_text: what is in it, for those who don't see it.
+        draw: draws the chart; called with ``dark``, whether the page is dark.
+        name: the chart's name, unique on the page. It must not contain user text.
+        alt_text: a description for people who cannot see the chart.
     """
     dark = st.context.theme.type == "dark"
     plot.chart(draw(dark=dark), alt=alt_text, key=f"chart-{name}")
@@ -69,12 +69,12 @@ def chart(draw: Callable[..., Drawn], *, name: str, alt_text: str) -> None:
 
 
 def buttons(draw: Draw, *, name: str, key: str) -> None:
-    """Two buttons that save a chart; it is drawn and converted only when one is pressed.
+    """Two buttons that save a chart. It is drawn and converted only when one is pressed.
 
     Args:
         draw: draws the chart in its light colours.
-        name: of the file, without an ending; nobody's text.
-        key: of the two buttons, distinct on the page.
+        name: the file's name without its ending. It must not contain user text.
+        key: the key of the two buttons, unique on the page.
     """
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         for kind, mime in MIME.items():

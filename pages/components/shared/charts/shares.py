@@ -1,7 +1,7 @@
 """Charts of the diagnostics page (except histograms and pairs), as pure functions of tidy rows.
 
-Texts (cues, genres, names of models and types) reach Vega as data only. Data frames, and not lists
-of values, since Altair would check each of thousands of values against its schema.
+Texts (cues, genres, names of models and types) reach Vega as data only. Values are in data frames,
+because Altair would check each value of a list against its schema.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,11 +41,11 @@ def heat_map(
     """A heat map with the share of each row in each column. A stronger colour is a larger share.
 
     Args:
-        cells: row by row from above, in each row from left to right, the empty ones, too.
+        cells: all cells, including empty ones, row by row from the top and from left to right.
         columns: keys of the columns, and their names.
-        heading: what a column is, for the tooltip.
-        of: what the numbers are shares of, for the tooltip.
-        counted: what the numbers are of, likewise.
+        heading: what a column shows, for the tooltip.
+        of: what the shares are shares of, for the tooltip.
+        counted: what the numbers count, for the tooltip.
     """
     colours = palette(dark=dark)
     values = [
@@ -55,7 +55,7 @@ def heat_map(
             "number": cell.number,
             "of": cell.of,
             "share": cell.number / cell.of if cell.of else 0.0,
-            "told": f"{cell.number:,}" if cell.number else "–",
+            "label": f"{cell.number:,}" if cell.number else "–",
             "percent": f"{cell.number / cell.of:.1%}" if cell.number else "",
         }
         for cell in cells
@@ -97,7 +97,7 @@ def heat_map(
             alt.Tooltip("share:Q", title="Share", format=".2%"),
         ],
     )
-    numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
+    numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="label:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
     chart = _in_rows([rectangles, numbers, shares], CELL)
     return chart.properties(padding={"right": 30, "bottom": 5})  # room for the last, slanted header
@@ -141,9 +141,9 @@ def ranking(
 
     Args:
         counts: value and number of variants, in this order.
-        of: variants that the shares are taken of.
-        name: what the values are, in the singular.
-        colour: of the bars.
+        of: the number of variants that the shares refer to.
+        name: a noun in the singular for the values.
+        colour: the bars' colour.
     """
     ink = palette(dark=dark).ink
     values = [
@@ -184,7 +184,8 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
     """The outcomes of the decided variants of each group, as shares of 1.
 
     Args:
-        groups: name of the group → its outcomes; one bar each, from above, if any is decided.
+        groups: name of the group → its outcomes. Groups with decided variants have one bar each,
+            from the top.
     """
     colours = palette(dark=dark)
     decided = {name: found for name, found in groups.items() if found.decided}
@@ -237,12 +238,12 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
         )
     )
     ends = [
-        {"group": name, "start": 1, "told": f"{found.acceptance:.1%}"}
+        {"group": name, "start": 1, "label": f"{found.acceptance:.1%}"}
         for name, found in decided.items()
     ]
     numbers = (
         alt.Chart(pd.DataFrame(ends))
         .mark_text(align="left", baseline="middle", dx=5, color=colours.ink)
-        .encode(x=alt.X("start:Q"), y=y, text="told:N")
+        .encode(x=alt.X("start:Q"), y=y, text="label:N")
     )
     return _in_rows([bars, numbers], BAR)

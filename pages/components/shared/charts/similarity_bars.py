@@ -197,8 +197,8 @@ def distribution(
     """Cosines by type, before and after: median, middle half and middle four fifths.
 
     Args:
-        rows: of one part of the data.
-        labels: the types to show, in this order, and what they are called.
+        rows: the rows of one part of the data.
+        labels: the types to show, in this order → their names.
     """
     colours = palette(dark=dark)
     found = summary(rows, labels=labels)
@@ -241,8 +241,8 @@ def distribution(
 def axis_start(cosines: Iterable[float]) -> float:
     """The start of a scale that ends at 1: the highest multiple of 0.1 below the cosines.
 
-    It is at most 0.9.
-    Cosines of sentences on one topic are close together; on a scale from 0 they would look alike.
+    It is at most 0.9. Cosines of sentences on one topic are close together. On a scale that starts
+    at 0, they would look alike.
     """
     return min(0.9, math.floor(min(cosines) * 10) / 10)
 

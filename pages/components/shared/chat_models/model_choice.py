@@ -24,7 +24,7 @@ NEWEST = 0
 
 
 def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
-    """Draw the boxes; gives the values of a ``GenerationRequest`` that they stand for."""
+    """Draw the boxes. Returns their values, as fields of a ``GenerationRequest``."""
     others = installed_providers()
     for number, problem in enumerate(others.problems):
         error_messages.show(problem, key=f"generate-plug-in-{number}")

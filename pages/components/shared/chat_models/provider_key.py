@@ -22,7 +22,7 @@ _TYPED, _BOX = "generate_typed_keys", "generate-key"
 
 
 def environment(base_url: str) -> dict[str, str]:
-    """What the process of a run that asks at this address finds beside the settings."""
+    """Environment variables for a run's process that sends requests to this address."""
     typed = _typed().get(_place(base_url), "")
     if not typed:
         return {}
@@ -35,7 +35,7 @@ def is_set(base_url: str) -> bool:
 
 
 def lacks(base_url: str) -> bool:
-    """Whether calls to this address go to OpenAI itself, and no key is there for them."""
+    """Whether calls to this address go to OpenAI itself, but there is no key for them."""
     return is_own(address_of(base_url, open_project.settings())) and not is_set(base_url)
 
 

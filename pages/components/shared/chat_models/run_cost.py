@@ -24,7 +24,7 @@ def price(model: str) -> Price:
     """Boxes with the model's price, which can be changed and saved. Returns their values."""
     known, is_own = open_project.ask(quote, model)
     shown = known or Price()
-    # A model has boxes of its own, and new ones when its price was kept: a box keeps its value.
+    # Each model has its own boxes. Saving its price replaces them, because a box keeps its value.
     key = f"generate-price-{hash((model, shown))}"
     row = st.container(horizontal=True, vertical_alignment="bottom")
     prompt, completion = (

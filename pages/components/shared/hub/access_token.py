@@ -1,6 +1,6 @@
 """The Hub's access token: from the environment or a login, or typed in for this session.
 
-A typed token is kept in the session alone and reaches a run's process through its environment. It
+A typed token is only kept in the session, and a run's process gets it through its environment. It
 is stored nowhere and never sent back to the browser.
 """
 
@@ -17,7 +17,7 @@ _SOURCES = {
 
 
 def environment() -> dict[str, str]:
-    """What the process of a push finds beside the settings."""
+    """Environment variables for a push's process."""
     typed: str = st.session_state.get(_TYPED, "")
     return {HUB_TOKEN: typed} if typed else {}
 

@@ -18,7 +18,7 @@ def show(subject: Subject, *, what: str) -> None:
     """The push in progress, or else the result of the last one and the form for the next one.
 
     Args:
-        what: is pushed, in words of ours, such as ``the model``.
+        what: what is pushed, such as ``the model``. It must not contain user text.
     """
     runs = open_project.ask(pushes, subject)
     if runs and runs[0].state in UNFINISHED:
@@ -89,7 +89,7 @@ def _start(subject: Subject) -> None:
         private=st.session_state[_key(subject, "private")],
         requested_by=signin.reviewer_id(),
     )
-    if run is not None:  # else somebody was quicker; it is shown
+    if run is not None:  # otherwise somebody else has just started one, which is shown
         background.start_process_of(run, access_token.environment())
 
 

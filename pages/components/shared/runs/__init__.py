@@ -1,1 +1,1 @@
-"""Long work on a page: started, followed, capped, published."""
+"""Runs on a page: starting, following, limiting and restarting them."""

@@ -28,10 +28,10 @@ def start(kind: str, parameters: dict[str, Any]) -> Run:
 
 
 def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> None:
-    """Start a stored run's process; where that fails, no run is left waiting for one.
+    """Start a stored run's process. If that fails, the run is cancelled.
 
     Args:
-        environment: for this process alone; kept nowhere.
+        environment: additional variables for this process; they are not stored.
     """
     try:
         start_process(open_project.settings(), run, environment)
@@ -41,7 +41,7 @@ def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> 
 
 
 def start_again(run: Run, environment: Mapping[str, str] | None = None) -> None:
-    """Start the process of a run anew that stopped before its end."""
+    """Restart a run that stopped before its end."""
     open_project.tell(requeue, run.id)
     start_process_of(run, environment)
 
@@ -52,7 +52,7 @@ def active(kind: str) -> Run | None:
 
 
 def ensure(kind: str, parameters: dict[str, Any] | None = None) -> None:
-    """Have what there is to do for a kind of run done: start one, unless one is at work."""
+    """Start a run of this kind, unless one is in progress."""
     ensured = open_project.tell(
         ensure_run, kind=kind, parameters=parameters or {}, requested_by=signin.reviewer_id()
     )
@@ -61,17 +61,17 @@ def ensure(kind: str, parameters: dict[str, Any] | None = None) -> None:
 
 
 def measure() -> None:
-    """Have what is not measured yet measured, unless a run is at it."""
+    """Measure variants without measurements, unless a run is doing so."""
     ensure(MEASURE)
 
 
 def measure_edits(edited: int) -> None:
-    """Have the cosines of edited variants measured, if there are any and nobody is at it."""
+    """Measure the cosines of edited variants, if there are any and no run is doing so."""
     if edited == st.session_state.get("edits_measured", 0):
         return
     if time.monotonic() - st.session_state.get("edits_measured_at", -QUIET_SECONDS) < QUIET_SECONDS:
         return
-    with for_the_project():  # reviewers start no runs of their own
+    with for_the_project():  # reviewers may not start runs
         measure()
     st.session_state["edits_measured"] = edited
     st.session_state["edits_measured_at"] = time.monotonic()

@@ -4,11 +4,11 @@ import streamlit as st
 
 
 def box(message: str, *, section: str, key: str) -> None:
-    """Draw a sentence that says what is missing, with a button to the section that makes it.
+    """Draw a sentence that says what is missing, with a button to the section that creates it.
 
     Args:
         section: the name of a section of the same page.
-        key: of the section choice.
+        key: the key of the control that chooses the section.
     """
     with st.container(border=True, key="empty-results"):
         st.text(message)

@@ -23,16 +23,16 @@ Row = dict[str, Any]
 
 
 def compared(release: Release, *, n: int = SHORTEST) -> list[OverlapWithTest] | None:
-    """A release compared with every benchmark whose texts are known here; None while that is made.
+    """The overlap of a release with every stored benchmark; None while it is computed.
 
-    What is asked for a second time is read from the data folder.
+    Earlier results are read from the data folder.
     """
     make = partial(open_project.ask, compare, _folder(), release, n=n)
     return _compared(release.content_hash, n, make)
 
 
 def bundled_texts_compared() -> list[OverlapWithTest] | None:
-    """The same of the bundled texts that hold the encoder in place."""
+    """The overlap of the bundled retention texts with every stored benchmark."""
     return _compared(texts_hash(), SHORTEST, partial(compare_bundled_texts, _folder()))
 
 
@@ -51,10 +51,10 @@ def _folder() -> Path:
 
 
 def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
-    """How much each benchmark shares with the release.
+    """Draw how much each benchmark shares with the release.
 
     Returns:
-        The one whose row is selected; all of them where none is.
+        The benchmark whose row is selected, or all of them if none is.
     """
     problems = any(entry.problem for entry in found)
     rows = [(row := _row(entry)) | {"Benchmark": _name(row)} for entry in found]

@@ -1,6 +1,6 @@
-"""A run as people see it: state, progress, time left, log, cancel.
+"""A run on a page: its state, progress, time left and log, and a button that cancels it.
 
-What a run says may quote somebody's text, so none of it is read as Markdown.
+A run's messages can quote user texts, so they are never rendered as Markdown.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from training.runs.kinds import kind_of
 REFRESH_SECONDS = 2.0
 LOG_LINES = 12
 UNCLAIMED = timedelta(seconds=60)
-"""Starting a process takes some seconds; after this time something is wrong with it."""
+"""Starting a process takes some seconds. If it takes longer than this, it has failed."""
 
 ENOUGH_STEPS = 20
 WATCHED, GONE_ON = timedelta(seconds=15), timedelta(seconds=90)
-"""What a pace is judged by: so much of a run that was watched, or the whole of one that has gone on
-for so long that its beginning matters little."""
+"""Time needed to estimate a run's speed: since this session first saw a step, or since the run's
+start, which must be long ago because loading an encoder distorts the average."""
 
 STATES = {
     RunState.QUEUED: "waiting",
@@ -41,13 +41,13 @@ Draw = Callable[[Run], None]
 
 
 def follow(run: Run, *, title: str = "", more: Draw | None = None, pausable: bool = False) -> None:
-    """Show a run that is queued or running; only this refreshes, until the run has ended.
+    """Show a run that is queued or running. Only this part refreshes until the run has ended.
 
-    Then the whole page is drawn again, so that it can show what came out.
+    Then the whole page reruns, so that it can show the result.
 
     Args:
-        title: what the run does, where a page knows more than its kind says.
-        more: draws what only this kind of run has, between the progress and the log.
+        title: what the run does; by default, the title of its kind.
+        more: draws details of this kind of run between the progress and the log.
         pausable: whether it can be paused and resumed.
     """
     with st.container(border=True):
@@ -92,7 +92,7 @@ def _pause(run_id: int) -> None:
 
 @rights.for_leads()
 def cancel_button(run: Run) -> None:
-    """Asks a run to stop."""
+    """A button that cancels a run."""
     st.button(
         "Cancelling …" if run.cancel_requested else "Cancel",
         key=f"cancel-{run.id}",
@@ -115,10 +115,10 @@ def _doing(run: Run) -> str:
 
 
 def time_left(run: Run) -> str:
-    """About how long a running run will take, judged by its pace; empty until that is known.
+    """The estimated time left of a running run in words; empty until it is known.
 
-    The pace is that since this session first saw a step done: before, a run loads its encoder.
-    Until the session has seen enough, it is that of the whole run, if this has gone on for long.
+    The estimate uses the speed since this session first saw a step, because a run loads its encoder
+    before. Until the session has seen enough, it uses the whole run, if that has run for long.
     """
     if not (run.started_at and run.heartbeat_at and run.step and run.total):
         return ""
@@ -133,12 +133,12 @@ def time_left(run: Run) -> str:
 
 
 def _enough(total: int) -> int:
-    """How many steps a pace is told by: a few alone can be as fast or as slow as chance has it."""
+    """The number of steps needed to estimate the speed, which varies too much over fewer steps."""
     return max(1, min(ENOUGH_STEPS, total // 10))
 
 
 def duration(seconds: float) -> str:
-    """A length of time in words, as exact as an estimate can be."""
+    """A duration in words, rounded because it is an estimate."""
     minutes = seconds / 60
     if minutes < 0.75:
         return "less than a minute"
@@ -148,7 +148,7 @@ def duration(seconds: float) -> str:
 
 
 def log(run: Run, *, opened: bool = False) -> None:
-    """The last lines of the run's log, folded away unless `opened`."""
+    """The last lines of the run's log, collapsed unless `opened`."""
     with st.expander("Log", expanded=opened, icon=":material/notes:"):
         log_lines(run)
 
@@ -167,8 +167,8 @@ def stopped(
     """Show a run that failed, was cancelled or interrupted: the reason, the log, and a button.
 
     Args:
-        again: starts the run again; None where that is not possible now.
-        label: of the button that does.
+        again: restarts the run; None if that is not possible now.
+        label: the label of the button that restarts it.
     """
     with st.container(border=True, key=f"stopped-{run.id}"):
         st.text(why(run))

@@ -1,4 +1,4 @@
-"""The caps of a run that asks a model and has stopped: shown, and changed when it goes on."""
+"""The spending caps of a stopped run, which can be changed when it is resumed."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.components.shared.shell import open_project
 
 
 def boxes(run: Run) -> Budget:
-    """Boxes with the run's caps; gives what they hold."""
+    """Boxes with the run's caps. Returns their values."""
     caps = _stored(run)
     row = st.container(horizontal=True)
     money = row.number_input(
@@ -35,7 +35,7 @@ def boxes(run: Run) -> Budget:
 
 
 def apply(run: Run, budget: Budget) -> None:
-    """Give the run the caps that were typed last, if they are others than it has.
+    """Give the run the caps in the boxes, if they differ from its own.
 
     Raises:
         HedgerowError: as `change_budget`.

@@ -14,8 +14,7 @@ from training.benchmarks.tasks.own_families import Hedgerow
 
 
 def known_data() -> dict[str, DataChoice]:
-    """Every benchmark with the data that the project or the model hub has for it, by a name for
-    people."""
+    """A readable name → each benchmark with data from the project or the model hub."""
     folder = open_project.settings().data_folder
     public = {
         f"{kind.title}: {name}": choice

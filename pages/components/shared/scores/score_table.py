@@ -23,11 +23,11 @@ LONGEST_DATA = 28
 def draw(
     made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str, more: Sequence[str] = ()
 ) -> None:
-    """The table, what its marks mean, and its files.
+    """Draw the table, its legend, and the buttons to download it.
 
     Args:
-        name: of the files, without an ending.
-        more: columns before the scores, out of ``spending.DETAILS``.
+        name: the name of the files without their endings.
+        more: columns before the scores, from ``spending.DETAILS``.
     """
     heads = {column.key: grid.Head(column.title, _below(column)) for column in found}
     grid.show(made, heads, more)
@@ -43,7 +43,7 @@ def draw(
 def _files(
     made: Sequence[Line], found: Sequence[ScoreColumn], *, name: str, more: Sequence[str]
 ) -> None:
-    """The table as files, and a note where its published numbers are of other data."""
+    """Draw the download buttons, and a note if published numbers are for other data."""
     note = _note(made, found)
     if note:
         st.caption(note)

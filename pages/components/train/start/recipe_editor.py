@@ -120,8 +120,8 @@ def _shown() -> dict[str, _Shown]:
 def change(current: str, changes: Mapping[str, Any]) -> None:
     """Write other values into a recipe's text; invalid values change nothing.
 
-    The boxes have no limits of their own: a browser would keep a value that it refuses to itself,
-    and the estimate would be about another recipe than the one on the screen.
+    The boxes have no limits, because a browser does not submit a value beyond them. The estimate
+    would then be for a recipe other than the one on the screen.
     """
     with error_messages.kept_for(_PROBLEM):
         values = parse_recipe(current).model_dump()

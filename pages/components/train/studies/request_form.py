@@ -248,7 +248,7 @@ def _measured() -> Measured:
 
 
 def _start(study: Study, data: Composition, base: Recipe) -> None:
-    """Store a study and start its process; a problem is told on the page."""
+    """Store a study and start its process; a problem is shown on the page."""
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_study,

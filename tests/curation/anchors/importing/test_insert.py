@@ -358,7 +358,7 @@ class TestSampling:
         assert set(first) != set(second)
 
     @one_database
-    def test_more_than_there_is_cannot_be_drawn(self, engine: Engine) -> None:
+    def test_a_sample_cannot_be_larger_than_the_rows(self, engine: Engine) -> None:
         shown = looked(engine, "The bridge is safe.\nIs it?")
         with pytest.raises(HedgerowError, match="at most 1 anchors"):
             shown.chosen(sample=2)

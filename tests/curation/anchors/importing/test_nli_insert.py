@@ -289,7 +289,7 @@ def test_a_user_defined_type_with_the_id_and_another_role_is_reported(seeded: En
 
 
 @one_database
-def test_they_are_asked_of_nobody(seeded: Engine) -> None:
+def test_no_model_is_asked_to_write_them(seeded: Engine) -> None:
     with reading(seeded) as session:
         before = {role: types_of(role, list_types(session)) for role in ("negation", "paraphrase")}
     load(seeded)
@@ -301,7 +301,7 @@ def test_they_are_asked_of_nobody(seeded: Engine) -> None:
 
 
 @one_database
-def test_many_are_left_to_the_next_diagnostics_run(
+def test_large_numbers_wait_for_the_next_diagnostics_run(
     seeded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MEASURED_AT_ONCE > 1_000

@@ -128,7 +128,7 @@ def test_names_of_writers_and_prompts_are_never_taken(plug: Plug) -> None:
         provider_class("person")
 
 
-def test_nobody_knows_what_one_costs_that_does_not_say_it_is_free(
+def test_a_plug_ins_cost_is_unknown_unless_it_declares_itself_free(
     plug: Plug, anchors: Engine
 ) -> None:
     plug("return ()")
@@ -138,7 +138,7 @@ def test_nobody_knows_what_one_costs_that_does_not_say_it_is_free(
         assert estimate(session, checked_request({"provider": "rules"})).cost == 0.0
 
 
-def test_slow_ones_are_stored_before_many_have_come(
+def test_slow_answers_are_stored_before_many_have_arrived(
     plug: Plug, anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing_run, "SECONDS", -1)

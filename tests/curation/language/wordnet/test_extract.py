@@ -38,7 +38,7 @@ def test_without_wordnet_nothing_is_written(no_wordnet: None, tmp_path: Path) ->
     assert not (tmp_path / "a").exists()
 
 
-def test_what_ships() -> None:
+def test_the_bundled_antonyms_and_their_licence() -> None:
     known = json.loads(FILE.read_text(encoding="utf-8"))["antonyms"]
     assert len(known) > 3000
     for word, antonym in {"good": "bad", "guilty": "innocent", "easy": "difficult"}.items():

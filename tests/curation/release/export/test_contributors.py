@@ -51,7 +51,7 @@ def test_writers_are_counted_by_type(engine: Engine, tmp_path: Path) -> None:
     assert header(folder)["language_creators"] == ["expert-generated", "found", "machine-generated"]
 
 
-def test_weak_spots_are_those_of_who_wrote() -> None:
+def test_weak_spots_depend_on_who_wrote() -> None:
     rules, llm, people = (Writer(name, "", {"verbal": 1}) for name in ("rules", "openai", "person"))
     assert weak_spots_of([people]) == []
     assert weak_spots_of([rules]) == [WRITTEN_BY_RULES]

@@ -120,9 +120,7 @@ def test_pairs_leave_out_what_is_neither_the_same_nor_a_contradiction(
 
 
 @both_databases
-def test_a_family_has_its_variants_by_what_they_do_with_the_claim(
-    engine: Engine, tmp_path: Path
-) -> None:
+def test_a_family_groups_its_variants_by_role(engine: Engine, tmp_path: Path) -> None:
     texts = {
         "verbal": ["It is not late."],
         "unsupported": ["Nobody knows whether it is late."],

@@ -102,7 +102,7 @@ VOTES = st.lists(st.lists(st.sampled_from([A, R, E]), min_size=3, max_size=3), m
 
 
 @given(VOTES, st.permutations([1, 2, 3]))
-def test_it_does_not_matter_who_is_who(units: list[list[Verdict]], order: list[int]) -> None:
+def test_the_order_of_people_does_not_matter(units: list[list[Verdict]], order: list[int]) -> None:
     def made(people: list[int]) -> Overlap:
         return Overlap(
             tuple(

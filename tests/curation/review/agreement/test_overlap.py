@@ -45,7 +45,7 @@ def decide(
     settles: bool = False,
     version: int | None = None,
 ) -> None:
-    """A decision on a card in the browser that was drawn now, or at this version of the variant."""
+    """A decision on a card that the browser shows now, or has shown since this version."""
     session.refresh(variant)
     card = shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
     if version is not None:
@@ -194,7 +194,7 @@ def test_a_reviewer_who_had_seen_a_verdict_is_not_independent(engine: Engine) ->
             decide(session, variant, ada, A)
         decide(session, blind, bert, R, blind=True)
         decide(session, seen, bert, A)
-        decide(session, unseen, bert, R, version=1)  # his card was drawn before she decided
+        decide(session, unseen, bert, R, version=1)  # his card was shown before she decided
         add_opinion(session, opinion_seen, A, reviewer_id=who)
         show_opinions(session, opinion_seen.id, reviewer_id=bert, own_first=False)
         session.flush()

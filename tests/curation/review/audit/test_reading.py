@@ -93,7 +93,7 @@ def test_pages_hold_each_entry_once(audited: tuple[Engine, dict[str, int]]) -> N
     assert paged == whole.entries
 
 
-def test_filters_keep_what_they_say(audited: tuple[Engine, dict[str, int]]) -> None:
+def test_filters_keep_the_rows_they_describe(audited: tuple[Engine, dict[str, int]]) -> None:
     engine, ids = audited
     whole = found(engine, Filters()).entries
     for kind in Kind:

@@ -67,7 +67,7 @@ def test_two_windows_at_the_same_moment_decide_no_card_twice(state: ReviewState)
 
 
 @one_database
-def test_a_card_that_is_left_goes_to_the_next_window(state: ReviewState) -> None:
+def test_a_released_card_goes_to_the_next_window(state: ReviewState) -> None:
     first = draw(state)
     bert = colleague(state)
     assert draw(bert).variant_id != first.variant_id

@@ -169,7 +169,7 @@ def test_two_windows_do_not_get_the_same_one(state: ReviewState, gold: int) -> N
 
 
 @one_database
-def test_none_comes_in_another_queue_type_or_source_or_when_there_is_nothing_else(
+def test_gold_items_appear_only_in_a_queue_of_their_type_and_source_with_other_cards(
     state: ReviewState, gold: int
 ) -> None:
     state.queue = Queue.SECOND_LOOK
@@ -188,7 +188,9 @@ def test_none_comes_in_another_queue_type_or_source_or_when_there_is_nothing_els
 
 
 @one_database
-def test_without_a_rate_and_for_practice_none_comes(state: ReviewState, gold: int) -> None:
+def test_without_a_rate_and_in_practice_there_are_no_gold_items(
+    state: ReviewState, gold: int
+) -> None:
     with writing(state.engine) as session:
         put_setting(session, GOLD_RATE, 0)
     assert draw(state).variant_id != gold

@@ -46,7 +46,7 @@ def test_a_key_within_the_first_moment_of_a_card_does_nothing(
     assert draw(state) == first
 
 
-def test_a_card_never_drawn_takes_no_key(state: ReviewState) -> None:
+def test_a_card_that_was_never_shown_ignores_keys(state: ReviewState) -> None:
     view = state.view()
     assert view.focus is not None
     state.accept(state.showings[view.focus.variant.id])
@@ -156,7 +156,7 @@ def test_problems_of_an_edit_are_reported_and_the_panel_stays(state: ReviewState
     assert status(state, card.variant_id) == Status.PENDING
 
 
-def test_a_family_is_gone_through_before_the_next_one(state: ReviewState) -> None:
+def test_a_family_is_finished_before_the_next_one(state: ReviewState) -> None:
     state.by_family = True
     seen = []
     for _ in range(7):
@@ -237,7 +237,7 @@ def test_rejecting_a_family_continues_with_another_anchor(state: ReviewState) ->
 
 
 @pytest.mark.parametrize("panel", [Panel.RETYPE, Panel.REASON])
-def test_a_digit_before_its_row_has_come_rejects_nothing(state: ReviewState, panel: Panel) -> None:
+def test_a_digit_rejects_nothing_before_its_row_is_shown(state: ReviewState, panel: Panel) -> None:
     """T or X and a digit in quick succession: the digit still applies to the previous row."""
     card = draw(state)
     state.toggle(panel)

@@ -25,7 +25,7 @@ def test_a_colleagues_decision_is_reported(state: ReviewState) -> None:
     assert "Meanwhile, Bert had accepted it. Both decisions are stored." in state.message
 
 
-def test_the_own_decision_in_another_window_is_reported_without_a_name(state: ReviewState) -> None:
+def test_your_own_decision_in_another_window_is_reported_without_a_name(state: ReviewState) -> None:
     state.recount()
     other = colleague(state, "Ada")
     mine = draw(state)
@@ -138,7 +138,7 @@ def test_a_card_whose_anchor_is_corrected_meanwhile_says_so(state: ReviewState) 
     assert state.message == f"Accepted: “The bridge is not safe.” {OUTDATED}"
 
 
-def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:
+def test_a_selection_is_reviewed_in_its_order(state: ReviewState) -> None:
     with reading(state.engine) as session:
         ids = [v.id for v in session.execute(VERBAL).scalars()][::-1]
     state.take(VariantSelection(tuple(ids), "a brush"))
@@ -156,7 +156,7 @@ def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:
     assert draw(state).variant_id == ids[-1]
 
 
-def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState) -> None:
+def test_a_selection_skips_variants_that_a_colleague_has_decided(state: ReviewState) -> None:
     with reading(state.engine) as session:
         ids = [v.id for v in session.execute(VERBAL).scalars()]
     state.take(VariantSelection(tuple(ids), "a brush"))
@@ -188,7 +188,7 @@ def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewS
 CORPUS = CORPORA["claims"].source
 
 
-def test_a_source_is_gone_through_alone_and_its_counts_add_up(state: ReviewState) -> None:
+def test_one_source_can_be_reviewed_and_its_counts_add_up(state: ReviewState) -> None:
     with writing(state.engine) as session:
         add_family(session, "The door is safe.", source=CORPUS)
         add_family(session, "The lift is safe.", source=CORPUS)

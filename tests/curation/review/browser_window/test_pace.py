@@ -3,7 +3,7 @@
 from curation.review.browser_window.pace import ReviewPace
 
 
-def test_a_decision_that_was_undone_counts_neither_in_the_number_nor_in_the_rate() -> None:
+def test_an_undone_decision_is_not_in_the_number_or_the_rate() -> None:
     pace = ReviewPace()
     for number in range(5):
         pace.did(f"action {number}")

@@ -91,7 +91,7 @@ def test_the_typed_text_is_restored_in_an_open_editor(state: ReviewState, restar
     assert new.draft(here, new.draft_kind) == TYPED
 
 
-def test_a_rejection_comes_back_with_its_reason(state: ReviewState, restart: Any) -> None:
+def test_a_rejection_is_imported_with_its_reason(state: ReviewState, restart: Any) -> None:
     here = draw(state).variant_id
     fields = {"reason": "not_fluent", "text": "odd word order"}
     state.draft(here, DraftKind.REJECT)
@@ -101,9 +101,7 @@ def test_a_rejection_comes_back_with_its_reason(state: ReviewState, restart: Any
     assert (new.panel, new.reason) == (Panel.REJECT, "not_fluent")
 
 
-def test_another_queue_that_was_asked_for_is_begun_at_its_head(
-    state: ReviewState, restart: Any
-) -> None:
+def test_another_requested_queue_starts_at_its_first_card(state: ReviewState, restart: Any) -> None:
     go_on(state, 1)
     restart()
     new = opened(state, go_there=False)
@@ -124,12 +122,12 @@ def test_an_open_window_keeps_its_place(state: ReviewState) -> None:
     assert "another window" not in state.message
 
 
-def test_a_window_that_was_closed_is_gone_on_from(state: ReviewState) -> None:
+def test_a_closed_window_is_continued(state: ReviewState) -> None:
     here = go_on(state, 1)
     assert draw(opened(state, is_open=never_open)).variant_id == here
 
 
-def test_two_lost_windows_are_gone_on_from_one_by_one(state: ReviewState, restart: Any) -> None:
+def test_two_lost_windows_are_continued_one_by_one(state: ReviewState, restart: Any) -> None:
     first = go_on(state, 1)
     other = colleague(state, "Ada")
     second = draw(other).variant_id
@@ -171,7 +169,7 @@ def test_a_card_that_somebody_decided_meanwhile_is_skipped_unless_it_has_a_draft
 
 
 @pytest.mark.parametrize(("typed", "lapsed"), [(True, False), (False, True), (False, False)])
-def test_a_window_of_another_server_is_gone_on_from_for_a_draft_or_once_its_lease_is_over(
+def test_a_window_of_another_server_is_continued_for_a_draft_or_after_its_lease(
     typed: bool, lapsed: bool, state: ReviewState
 ) -> None:
     state.screen.window = f"{'0' * 32}/another/1/elsewhere"
@@ -232,7 +230,7 @@ def test_a_draft_is_forgotten_once_it_is_saved_or_discarded_or_undone_by_hand(
         assert drafted_variants(session, reviewer_id=state.reviewer_id) == set()
 
 
-def test_an_editor_that_is_closed_and_opened_again_begins_with_its_draft(
+def test_an_editor_reopens_with_its_draft(
     state: ReviewState,
 ) -> None:
     key = draw(state).variant_id

@@ -68,7 +68,7 @@ def test_in_the_queue_its_cards_are_blind_too_and_the_others_are_not(state: Revi
         assert draw(state).blind is (variant_id in inside)
 
 
-def test_the_opinion_on_such_a_card_is_shown_after_the_own_decision(state: ReviewState) -> None:
+def test_the_opinion_on_such_a_card_is_shown_after_your_decision(state: ReviewState) -> None:
     with writing(state.engine) as session:
         variant = session.execute(select(Variant).where(col(Variant.type_id) == "verbal")).scalars()
         for one in variant.all():

@@ -71,7 +71,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     assert bert.showings[first.variant_id].settles
 
 
-def test_nobody_learns_it_before_the_last_one_has_decided(state: ReviewState) -> None:
+def test_verdicts_are_hidden_until_the_last_person_has_decided(state: ReviewState) -> None:
     ada, bert = shared(state, reviewers=3)
     cleo = colleague(state, "Cleo")
     first = draw(ada).variant_id
@@ -255,7 +255,7 @@ def test_a_share_of_the_variants_only_grows(state: ReviewState) -> None:
 
 
 @pytest.mark.parametrize("order", [Order.OLDEST, Order.RANDOM])
-def test_it_comes_in_the_order_that_it_had_when_it_was_pending(
+def test_it_keeps_the_order_it_had_while_pending(
     pair: tuple[ReviewState, ReviewState], order: Order
 ) -> None:
     ada, bert = pair

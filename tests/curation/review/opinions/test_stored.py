@@ -54,7 +54,7 @@ def switch(engine: Engine, reviewer_id: int, *, counts: bool) -> None:
 
 @pytest.fixture
 def who(engine: Engine) -> int:
-    """A model that accepts variants 1 to 3 and would edit 4, of which it is less certain."""
+    """A model that accepts variants 1 to 3 and, with less certainty, would edit 4."""
     with writing(engine) as session:
         add_family(session)
         # A model that reviews without giving opinions, and a person. Neither is a judge.

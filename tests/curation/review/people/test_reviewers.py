@@ -75,7 +75,7 @@ def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_import_names_the_way_out_where_a_person_has_its_name(engine: Engine) -> None:
+def test_an_import_says_what_to_do_if_a_person_has_its_name(engine: Engine) -> None:
     """In a project from before names were reserved."""
     with writing(engine) as session:
         ada = ensure_reviewer(session, "Ada")
@@ -99,7 +99,7 @@ def test_models_and_people_do_not_share_a_name(engine: Engine) -> None:
 
 
 @both_databases
-def test_a_rename_holds_for_what_was_done_before(engine: Engine) -> None:
+def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], ensure_reviewer(session, "ada l.")
         add_note(session, verbal.id, reviewer_id=ada.id, text="Too long.")

@@ -145,7 +145,7 @@ def test_adjudication_counts_the_last_verdict_before_anothers_settlement(
     assert found["Cleo"].decisions == 1
 
 
-def test_a_person_who_was_merged_is_one_with_the_other(engine: Engine, ada: int) -> None:
+def test_a_merged_person_becomes_the_other(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         lena, ben = person(session, "Lena"), person(session, "Ben")
         items.mark(session, session.get_one(Variant, 1).uid, A, reviewer_id=lena)

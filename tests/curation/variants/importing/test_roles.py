@@ -92,9 +92,7 @@ def test_an_unknown_role_is_refused_and_the_known_ones_named() -> None:
         ({"a": "anchor", "b": "anchor", "c": "verbal"}, "one column of the role anchor"),
     ],
 )
-def test_a_mapping_that_no_variant_can_come_from_is_refused(
-    roles: dict[str, str], words: str
-) -> None:
+def test_a_mapping_without_variants_is_refused(roles: dict[str, str], words: str) -> None:
     roles = given(*(f"{column}={role}" for column, role in roles.items()))
     with pytest.raises(HedgerowError, match=words):
         check_roles(roles, columns=("a", "b", "c"), name="mine.csv")

@@ -96,7 +96,7 @@ def test_typed_triples_keep_their_types_and_cues(seeded: Engine, settings: Setti
 
 
 @one_database
-def test_a_real_corpus_goes_out_and_comes_back(
+def test_a_real_corpus_survives_export_and_import(
     starter_engine: Engine, settings: Settings, tmp_path: Path, second: Engine
 ) -> None:
     with writing(starter_engine) as session:

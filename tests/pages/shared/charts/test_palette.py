@@ -21,7 +21,7 @@ from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance
 THEME = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text("utf-8"))["theme"]
 STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
 
-TELLS_APART = 0.1
+DISTINGUISHABLE = 0.1
 """Minimum OKLab distance at which small marks of two colours can be distinguished."""
 
 LARGE_PARTS = 0.09
@@ -31,7 +31,7 @@ both = pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 
 
 @both
-def test_texts_are_readable_wherever_they_stand(colours: Palette) -> None:
+def test_texts_are_readable_on_every_background(colours: Palette) -> None:
     for ground in (colours.paper, colours.face, colours.add, colours.drop):
         assert contrast(colours.ink, ground) >= AA_TEXT
     for ground in (colours.paper, colours.face):
@@ -53,21 +53,21 @@ def test_lines_and_marks_stand_out(colours: Palette) -> None:
 
 @both
 @pytest.mark.parametrize("eye", EYES)
-def test_no_two_colours_with_a_meaning_look_alike(colours: Palette, eye: str) -> None:
+def test_all_meaningful_colours_are_distinguishable(colours: Palette, eye: str) -> None:
     for one, other in combinations(dict.fromkeys(colours.types.values()), 2):
-        assert distance(one, other, eye=eye) >= TELLS_APART
+        assert distance(one, other, eye=eye) >= DISTINGUISHABLE
     for one, other in combinations(colours.roles.values(), 2):
-        assert distance(one, other, eye=eye) >= TELLS_APART
+        assert distance(one, other, eye=eye) >= DISTINGUISHABLE
     for one, other in [
         (colours.before, colours.after),
         (colours.add_line, colours.drop_line),
         (colours.diverging[0], colours.diverging[-1]),
     ]:
-        assert distance(one, other, eye=eye) >= TELLS_APART
+        assert distance(one, other, eye=eye) >= DISTINGUISHABLE
 
 
 @pytest.mark.parametrize("eye", EYES)
-def test_kinds_of_errors_can_be_distinguished_and_read_on(eye: str) -> None:
+def test_kinds_of_errors_can_be_filtered_and_paged(eye: str) -> None:
     outcomes = [*ERRORS, LIGHT.diverging[-1], LIGHT.line, LIGHT.paper]
     assert all(contrast(LIGHT.ink, colour) >= AA_TEXT for colour in outcomes)
     for error in ERRORS:
@@ -78,7 +78,9 @@ def test_kinds_of_errors_can_be_distinguished_and_read_on(eye: str) -> None:
 
 @both
 @pytest.mark.parametrize("eye", EYES)
-def test_a_heat_map_says_more_and_less_to_every_eye(colours: Palette, eye: str) -> None:
+def test_heat_map_steps_differ_in_lightness_for_every_kind_of_vision(
+    colours: Palette, eye: str
+) -> None:
     steps = [oklab(step, eye=eye)[0] for step in colours.sequential]
     towards_ink = 1 if colours is DARK else -1
     assert all(towards_ink * (after - before) > 0.01 for before, after in pairwise(steps))
@@ -111,7 +113,7 @@ def test_the_style_sheet_has_no_colours_of_its_own() -> None:
     assert set(re.findall(r"var\((--hg-[\w-]+)\)", STYLE)) <= set(defined)
 
 
-def test_no_component_writes_a_colour_down() -> None:
+def test_no_component_contains_a_literal_colour() -> None:
     for path in [*(ROOT / "pages").rglob("*.py"), *(ROOT / "pages").rglob("*.js")]:
         if path.name != "palette.py":
             found = re.findall(r"#[0-9a-fA-F]{6}\b", path.read_text("utf-8"))

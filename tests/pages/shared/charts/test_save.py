@@ -37,20 +37,22 @@ def test_an_svg_has_a_white_background_and_the_width_of_a_page() -> None:
 
 
 @pytest.mark.slow
-def test_a_width_of_its_own_is_kept() -> None:
+def test_an_explicit_width_is_kept() -> None:
     root = ElementTree.fromstring(save.as_svg(chart("short").properties(width=200)))
     assert int(root.get("width", "0")) < 400
 
 
 @pytest.mark.slow
-def test_a_chart_that_cannot_be_converted_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_that_cannot_be_converted_is_reported_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(save, "_on_paper", lambda chart: {"mark": 3})
     with pytest.raises(HedgerowError, match="could not be saved as PNG"):
         save.as_png(chart())
 
 
 @pytest.mark.slow
-def test_a_png_has_three_pixels_for_one() -> None:
+def test_a_png_has_triple_resolution() -> None:
     svg = ElementTree.fromstring(save.as_svg(chart("short")))
     png = save.as_png(chart("short"))
     assert png.startswith(b"\x89PNG")

@@ -87,7 +87,7 @@ def test_bins_and_axis_are_the_same_for_every_threshold() -> None:
         assert seen(threshold) == first
 
 
-def test_a_threshold_is_drawn_between_what_it_keeps_and_cuts_if_it_is_in_sight() -> None:
+def test_a_threshold_in_the_charts_range_is_drawn_between_kept_and_cut_values() -> None:
     counts = {"verbal": {5: 50, 30: 40, 41: 3}}
 
     def rules(threshold: int) -> list[float]:
@@ -98,13 +98,13 @@ def test_a_threshold_is_drawn_between_what_it_keeps_and_cuts_if_it_is_in_sight()
     assert rules(500) == []
 
 
-def test_a_few_characters_have_a_bar_each() -> None:
+def test_short_distances_have_one_bar_per_character() -> None:
     axis = character_axis({"verbal": {3: 1, 20: 2}})
     assert (axis.width, axis.bin_of(7), axis.description(7)) == (1, 7, "7 characters")
     assert character_axis({}).end >= 2
 
 
-def test_cosines_stand_where_their_bins_are() -> None:
+def test_cosines_are_drawn_at_their_bins() -> None:
     counts = {"word": {COSINE_BINS - 1: 4, 90: 8, 40: 1}}
     shown_bars = bars(histogram_charts.cosine(counts, labels=LABELS, dark=False))
     assert [(b["start"], b["end"], b["number"]) for b in shown_bars] == [
@@ -114,15 +114,15 @@ def test_cosines_stand_where_their_bins_are() -> None:
     ]
 
 
-def test_a_heat_map_tells_numbers_and_shares() -> None:
+def test_a_heat_map_shows_numbers_and_shares() -> None:
     cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
     columns = {"x": "X", "y": "Y"}
     chart = shares.heat_map(cells, columns=columns, heading="Letter", of="All", dark=False)
-    values = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
+    values = [(row["column"], row["label"], row["percent"], row["share"]) for row in rows(chart)]
     assert values == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
 
 
-def test_outcomes_add_up_to_a_whole_bar() -> None:
+def test_outcomes_add_up_to_a_full_bar() -> None:
     groups = {"a": Outcomes(accepted=6, edited=2, rejected=1, conflict=1), "b": Outcomes(pending=5)}
     shown_bars = list(rows(shares.acceptance(groups, dark=False)))
     parts = [row for row in shown_bars if "end" in row]
@@ -132,12 +132,12 @@ def test_outcomes_add_up_to_a_whole_bar() -> None:
         ("in conflict", 0.8, pytest.approx(0.9)),
         ("rejected", pytest.approx(0.9), 1.0),
     ]
-    assert [row["told"] for row in shown_bars if "told" in row] == ["80.0%"]
+    assert [row["label"] for row in shown_bars if "label" in row] == ["80.0%"]
 
 
-def test_numbers_at_the_ends_of_bars_have_room_at_every_width() -> None:
-    # Vega keeps room for what exceeds the axis by a fixed width, not for what a narrower page moves
-    # beyond it: bars that fill the axis have their numbers in the margin.
+def test_numbers_at_the_ends_of_bars_fit_at_every_width() -> None:
+    # Vega reserves room for labels beyond the axis at one width only. On a narrower page they would
+    # be cut off, so bars that fill the axis have their numbers in the margin.
     longest = shares.ranking(
         [("may", 7), ("seem", 3)], of=10, name="cue", title="n", colour="#000", dark=False
     )
@@ -147,7 +147,7 @@ def test_numbers_at_the_ends_of_bars_have_room_at_every_width() -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_hostile_texts_are_data_and_nothing_else(dark: bool) -> None:
+def test_hostile_texts_are_only_data(dark: bool) -> None:
     counts = [(text, number) for number, text in enumerate(HOSTILE, start=1)]
     labels = dict(zip(LABELS, HOSTILE, strict=False))
     charts: list[alt.Chart | alt.LayerChart] = [

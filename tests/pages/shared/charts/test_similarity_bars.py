@@ -30,7 +30,7 @@ def test_figure_1_draws_published_values_hollow_in_the_colours_of_before_and_aft
     ]
 
 
-def test_long_names_are_below_each_other_in_the_legend() -> None:
+def test_the_legend_puts_long_names_below_each_other() -> None:
     probes = [ProbePair("It rains.", "It pours.", "")]
     for names, columns in ((("before", "run 12"), 2), (("all-MiniLM-L6-v2", "hedgerow-minilm"), 1)):
         rows = [ProbeRow(*probes[0], name, 0.5, published=False) for name in names]
@@ -38,7 +38,7 @@ def test_long_names_are_below_each_other_in_the_legend() -> None:
         assert bars["encoding"]["fill"]["legend"]["columns"] == columns
 
 
-def test_long_sentences_that_begin_alike_keep_labels_of_their_own() -> None:
+def test_long_sentences_with_the_same_start_keep_distinct_labels() -> None:
     start = "word " * 60
     probes = [ProbePair("a", start + end, "") for end in ("one", "two", "three")]
     rows: list[ProbeRow] = probe_rows(probes, before=[0.1] * 3, after=[0.2] * 3)

@@ -36,11 +36,11 @@ def test_no_text_is_markup(text: str) -> None:
         assert shown(label) == one_line(text)
 
 
-def test_icons_and_emoji_are_no_icons_and_emoji() -> None:
+def test_icon_and_emoji_codes_stay_text() -> None:
     for text in (":material/delete:", ":smile:", ":streamlit:", ":+1:", ":red[x]"):
         assert not re.search(r":(material/\w+|streamlit|[+\w-]+):|:red\[", plain(text))
 
 
 def test_the_names_of_the_built_in_types_stay_as_they_are() -> None:
-    # They stand in addresses that people have kept.
+    # They are part of URLs that people have saved.
     assert [plain(entry.label) for entry in TAXONOMY] == [entry.label for entry in TAXONOMY]

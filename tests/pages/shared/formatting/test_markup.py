@@ -18,9 +18,7 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_name_in_a_cookie_ends_neither_its_string_nor_its_script(
-    emitted: list[str], text: str
-) -> None:
+def test_a_name_in_a_cookie_cannot_end_its_string_or_script(emitted: list[str], text: str) -> None:
     markup.remember("hedgerow_reviewer", text)
     (script,) = emitted
     value = re.fullmatch(
@@ -31,14 +29,14 @@ def test_a_name_in_a_cookie_ends_neither_its_string_nor_its_script(
     assert value is not None and re.fullmatch(r"[\w.~%-]*", value[1], re.ASCII)
 
 
-def test_a_string_that_nobody_has_escaped_is_refused(emitted: list[str]) -> None:
+def test_an_unescaped_string_is_refused(emitted: list[str]) -> None:
     with pytest.raises(TypeError, match="expected Markup"):
         markup.show("<b>bold</b>")  # type: ignore[arg-type]
     markup.show(Markup("<p>{}</p>").format("<b>bold</b>"))
     assert emitted == ["<p>&lt;b&gt;bold&lt;/b&gt;</p>"]
 
 
-def test_what_streamlit_draws_outside_the_app_has_its_scheme_too() -> None:
+def test_elements_outside_the_app_have_its_colour_scheme() -> None:
     """Dialogs are outside the element that Streamlit gives a scheme. Dark ones used to have dark
     text."""
     assert ":root { color-scheme: dark; }" in markup.style_sheet("dark")

@@ -20,7 +20,7 @@ def test_texts_are_escaped_and_linked_to_their_card() -> None:
     assert 'href="/review?variant=abc"' in found and "1,234" in found
 
 
-def test_a_text_without_a_card_and_a_single_benchmark_need_no_link_and_no_column() -> None:
+def test_a_text_without_a_card_has_no_link_and_a_single_benchmark_no_column() -> None:
     found = table([ROW | {"Card": None}], with_benchmark=False)
     assert "<a " not in found and "<td>–</td>" in found
     assert "Benchmark text" in found and ">Benchmark<" not in found

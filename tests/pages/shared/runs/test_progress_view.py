@@ -15,7 +15,7 @@ from pages.components.shared.runs import progress_view
     ("seconds", "words"),
     [(3, "less than a minute"), (80, "about 1 min"), (900, "about 15 min"), (9000, "2.5 hours")],
 )
-def test_times_are_told_as_exactly_as_they_are_known(seconds: float, words: str) -> None:
+def test_times_are_no_more_exact_than_they_are_known(seconds: float, words: str) -> None:
     assert words in progress_view.duration(seconds)
 
 
@@ -50,7 +50,7 @@ def test_the_time_left_waits_for_enough_steps_and_then_does_not_jump(
     assert shown == [*[""] * 5, *(f"about {minutes} min left" for minutes in (12, 13, 14))]
 
 
-def test_a_run_that_has_gone_on_for_long_has_its_time_left_at_once(
+def test_a_run_that_has_run_for_long_shows_its_time_left_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert page_text(monkeypatch, [(1_000, 500), (1_002, 501)]) == [

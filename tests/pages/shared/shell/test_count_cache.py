@@ -56,7 +56,7 @@ def settle() -> None:
         making.exception(timeout=20)
 
 
-def test_a_count_is_made_once_for_one_state_of_the_data(with_source: Engine) -> None:
+def test_the_same_data_is_counted_only_once(with_source: Engine) -> None:
     assert CachedCounts().empty
     grow(with_source, 1)
     counts = CachedCounts()
@@ -70,19 +70,19 @@ def test_a_count_is_made_once_for_one_state_of_the_data(with_source: Engine) -> 
     assert not counts.waiting
 
 
-def test_a_large_project_is_counted_beside_the_page(with_source: Engine, large: None) -> None:
+def test_a_large_project_is_counted_in_the_background(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
     counts = CachedCounts()
     assert counts.get(held_up) is None
     assert counts.waiting
-    assert CachedCounts().get(held_up) is None  # not begun a second time
+    assert CachedCounts().get(held_up) is None  # not started a second time
     gate.set()
     settle()
     later = CachedCounts()
     assert (later.get(held_up), later.waiting, calls) == (7, False, [""])
 
 
-def test_an_outdated_count_serves_until_the_new_one_is_there(
+def test_an_outdated_count_is_shown_until_the_new_one_is_ready(
     with_source: Engine, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grow(with_source, 1)
@@ -99,9 +99,7 @@ def test_an_outdated_count_serves_until_the_new_one_is_there(
     assert CachedCounts().get(variants) == 14
 
 
-def test_after_a_change_of_one_s_own_nothing_outdated_is_shown(
-    with_source: Engine, large: None
-) -> None:
+def test_after_your_own_change_no_outdated_count_is_shown(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
     CachedCounts().get(variants)
     settle()
@@ -112,7 +110,7 @@ def test_after_a_change_of_one_s_own_nothing_outdated_is_shown(
     assert CachedCounts().get(variants) == 14
 
 
-def test_what_was_begun_before_a_change_is_not_kept(with_source: Engine, large: None) -> None:
+def test_a_count_started_before_a_change_is_not_kept(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
     CachedCounts().get(held_up)
     begun = list(count_cache._store()._making.values())
@@ -123,7 +121,7 @@ def test_what_was_begun_before_a_change_is_not_kept(with_source: Engine, large: 
     assert CachedCounts().get(held_up) is None
 
 
-def test_what_goes_wrong_is_told_by_the_page(with_source: Engine, large: None) -> None:
+def test_the_page_reports_errors_of_the_count(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
     CachedCounts().get(failing)
     settle()
@@ -132,7 +130,7 @@ def test_what_goes_wrong_is_told_by_the_page(with_source: Engine, large: None) -
     assert CachedCounts().get(failing) is None  # and tried again
 
 
-def test_what_was_looked_at_longest_ago_goes_first(
+def test_the_least_recently_used_count_is_dropped_first(
     with_source: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(count_cache, "KEPT", 2)

@@ -64,7 +64,7 @@ def texts(app: AppTest) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_fails_says_so_and_comes_back(
+def test_a_failing_page_says_so_and_recovers(
     name: str,
     open_page: OpenPage,
     broken: Callable[[Exception | None], None],
@@ -127,7 +127,7 @@ def _page_with_callbacks() -> None:
     st.text("The page is there.")
 
 
-def test_a_callback_that_fails_leaves_the_page_and_is_told_once() -> None:
+def test_a_failing_callback_is_reported_once_and_keeps_the_page() -> None:
     app = AppTest.from_function(_page_with_callbacks, default_timeout=TIMEOUT).run()
     app.button(key="fail").click().run()
     assert not app.exception
@@ -144,7 +144,7 @@ def test_a_callback_that_fails_leaves_the_page_and_is_told_once() -> None:
     assert len(app.text) == 2
 
 
-def test_a_part_that_fails_leaves_the_rest_of_the_page() -> None:
+def test_a_failing_part_leaves_the_rest_of_the_page_working() -> None:
     app = AppTest.from_function(_page_with_callbacks, default_timeout=TIMEOUT).run()
     app.button(key="part").click().run()
     assert not app.exception
@@ -158,7 +158,7 @@ def test_a_part_that_fails_leaves_the_rest_of_the_page() -> None:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
 )
-def test_every_part_that_is_drawn_alone_is_guarded(path: Path) -> None:
+def test_every_fragment_is_guarded(path: Path) -> None:
     if path.name == "error_messages.py":
         return
     used = [

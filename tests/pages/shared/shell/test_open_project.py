@@ -25,7 +25,7 @@ def _add(session: Session, name: str, *, then: str = "") -> str:
     return name
 
 
-def test_what_is_told_is_there_when_it_is_asked_for(app_engine: Engine) -> None:
+def test_a_reported_count_can_be_fetched(app_engine: Engine) -> None:
     assert not open_project.ask(is_person, "Ada")
     assert open_project.tell(_add, "Ada") == "Ada"
     assert open_project.ask(is_person, "Ada")
@@ -55,7 +55,7 @@ def _session_names(path: Path) -> list[str]:
     ]
 
 
-def test_a_page_hands_no_session_on() -> None:
+def test_a_page_passes_no_session_on() -> None:
     """A page names one function of the library for each question, and builds none of its own."""
     files = [path for path in sorted(PAGES.rglob("*.py")) if path != OPENS_SESSIONS]
     assert len(files) > 100 and _session_names(OPENS_SESSIONS)

@@ -61,7 +61,7 @@ def test_a_viewer_reads_cards_and_leaves_no_trace(
             assert session.execute(select(table)).first() is None
 
 
-def test_the_sidebar_says_a_role_that_is_not_a_leads(
+def test_the_sidebar_names_roles_other_than_lead(
     team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _as(monkeypatch, "Vic")
@@ -72,7 +72,7 @@ def test_the_sidebar_says_a_role_that_is_not_a_leads(
     assert "Your role" not in shown and "Reviewing as Ada" in shown
 
 
-def test_a_viewer_is_told_why_a_blind_card_hides_something(
+def test_a_blind_card_explains_to_a_viewer_what_it_hides(
     team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(team) as session:
@@ -97,7 +97,7 @@ PAGES = {
 
 @pytest.mark.parametrize("name", ["Rob", "Vic"])
 @pytest.mark.parametrize("page", [*PAGES, "overview", "compare", "diagnostics", "release", "team"])
-def test_no_page_fails_for_who_may_not_change_it(
+def test_no_page_fails_for_people_who_cannot_change_it(
     team: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, page: str, name: str
 ) -> None:
     _as(monkeypatch, name)

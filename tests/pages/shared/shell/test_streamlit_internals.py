@@ -37,7 +37,7 @@ def sources() -> list[Path]:
     ]
 
 
-def test_nothing_else_that_is_private_is_imported() -> None:
+def test_no_other_private_module_is_imported() -> None:
     found: dict[str, list[str]] = {}
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -66,7 +66,7 @@ def test_the_callback_of_a_widget_is_called_through_its_states(
     assert called[0].endswith("-press")
 
 
-def test_a_thread_without_a_page_is_known() -> None:
+def test_a_thread_without_a_page_is_recognised() -> None:
     """``signin.acting`` takes such a thread for the owner of the machine."""
 
     def page() -> None:
@@ -84,7 +84,7 @@ def test_a_thread_without_a_page_is_known() -> None:
     assert [text.value for text in app.text] == ["False", "False"]
 
 
-def test_nobody_is_signed_in_where_nothing_is_set_up() -> None:
+def test_nobody_is_signed_in_without_a_provider() -> None:
     """``signin`` reads both. The user after a sign-in is tested in tests/browser."""
 
     def page() -> None:
@@ -96,7 +96,7 @@ def test_nobody_is_signed_in_where_nothing_is_set_up() -> None:
     assert [text.value for text in AppTest.from_function(page).run().text] == ["False", "False"]
 
 
-def test_the_server_says_in_which_state_it_is() -> None:
+def test_the_server_reports_its_state() -> None:
     """``cli.serve`` uses it to report that the app is ready."""
     assert {"exists", "instance", "state"} <= {*dir(Runtime)}, f"{CHANGED}Runtime"
     assert RuntimeState.INITIAL.value == "INITIAL", f"{CHANGED}RuntimeState.INITIAL"

@@ -47,7 +47,7 @@ def test_a_file_is_kept_once_under_its_content_and_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../up.jsonl", "..", "/etc/x.jsonl", "a\\b\\..", "é" * 300])
-def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+def test_no_name_leaves_the_folder(tmp_path: Path, name: str) -> None:
     kept = keep_data(tmp_path / "data", "semantoneg", {name: GOOD})
     path = (tmp_path / "data" / kept.file).resolve()
     assert path.parent == (tmp_path / "data" / "benchmarks" / "semantoneg").resolve()
@@ -63,7 +63,7 @@ def test_a_wrong_file_is_refused_by_its_own_name_and_leaves_nothing(tmp_path: Pa
     assert everything(tmp_path) == [] and kept_data(tmp_path) == []
 
 
-def test_excluir_is_two_files_whatever_they_are_called(tmp_path: Path) -> None:
+def test_excluir_has_two_files_with_any_names(tmp_path: Path) -> None:
     kept = keep_data(tmp_path, "excluir", EXCLUIR_FILES)
     with pytest.raises(HedgerowError, match="found 1 file; choose both"):
         keep_data(tmp_path, "excluir", {"manual.json": EXCLUIR_FILES["manual.json"]})

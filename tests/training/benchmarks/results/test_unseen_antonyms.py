@@ -57,7 +57,7 @@ def data(tmp_path: Path) -> SemAntoNeg:
     return SemAntoNeg.read(write_lines(tmp_path / "s.jsonl", semantoneg_rows()))
 
 
-def test_only_what_a_model_and_its_bases_were_taught_is_left_out(
+def test_only_training_data_of_a_model_and_its_bases_is_left_out(
     engine: Engine, settings: Settings, data: SemAntoNeg
 ) -> None:
     right, wrong = np.array([0.1, 0.2, 0.9]), np.array([0.9, 0.2, 0.1])

@@ -171,7 +171,7 @@ def model_folder(path: Path, layers: int, width: int) -> ModelChoice:
     return ModelChoice(name=str(path))
 
 
-def test_time_goes_by_the_built_in_encoders_pace_and_the_models_size(
+def test_the_time_estimate_uses_the_built_in_encoders_speed_and_the_models_size(
     engine: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     data = semantoneg(settings)
@@ -184,7 +184,7 @@ def test_time_goes_by_the_built_in_encoders_pace_and_the_models_size(
     assert unknown.seconds is None
 
 
-def test_time_goes_by_what_earlier_results_took_on_this_machine(
+def test_the_time_estimate_uses_earlier_results_on_this_machine(
     engine: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     data = semantoneg(settings)

@@ -120,7 +120,7 @@ def by_hand(scorer: Any, before: tuple[str, str], asks: Asks = "relevance") -> n
         ),
     ],
 )
-def test_given_prompts_take_the_place_of_the_models_own(
+def test_given_prompts_replace_the_models_prompts(
     configured: Callable[..., Path],
     tiny_encoder: Path,
     config: dict[str, Any],

@@ -8,12 +8,14 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.engine import writing
-from db.execution import execute
-from db.models import Run
+from db.engine import reading, writing
+from db.execution import RunContext, execute
+from db.models import Run, RunState
+from db.runs import get_run
 from db.settings import Settings
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows
 from training.benchmarks.data.sources import DataChoice, keep_data
+from training.benchmarks.results.queries import Scored, newest
 from training.benchmarks.runs.lifecycle import work
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
@@ -46,3 +48,28 @@ def carried_out(
 
 def ran(engine: Engine, settings: Settings, *models: ModelChoice, **more: Any) -> dict[str, Any]:
     return carried_out(engine, settings, requested(engine, settings, *models, **more))
+
+
+def results(engine: Engine) -> dict[tuple[str, str], Scored]:
+    """The newest results by the names of the model and the benchmark."""
+    with reading(engine) as session:
+        return {(row.model, row.benchmark): row for row in newest(session)}
+
+
+def run_of(engine: Engine, number: int) -> Run:
+    with reading(engine) as session:
+        return get_run(session, number)
+
+
+def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:
+    """The work of a run that is cancelled, as by a page, after this message."""
+
+    def stopped(context: RunContext) -> dict[str, Any]:
+        def listen(step: int, total: int, message: str) -> None:
+            if after in message:
+                context.interrupt(RunState.CANCELLED)
+
+        context.listener = listen
+        return work(context)
+
+    return stopped

@@ -51,7 +51,7 @@ def test_a_waiting_process_can_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pass
 
 
-def test_without_a_name_the_lock_is_everybodys_who_sees_the_same_gpus(
+def test_without_a_name_the_lock_is_shared_by_everybody_with_the_same_gpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "temporary"

@@ -127,7 +127,7 @@ def test_attention_has_dropout_only_if_it_is_asked_for(model: SentenceTransforme
 
 
 @pytest.mark.parametrize("fault", ["refuses", "differs"])
-def test_a_model_that_cannot_is_left_to_chunks(
+def test_a_model_that_cannot_pack_is_trained_in_chunks(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     own = packing.features

@@ -54,7 +54,7 @@ def sizes(server: ChatServer) -> list[int]:
     return [batch["request_counts"]["total"] for batch in server.batches.batches.values()]
 
 
-def test_a_batch_brings_what_calls_at_once_bring_at_half_the_price(
+def test_a_batch_gives_the_results_of_direct_calls_at_half_the_price(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
     address, server = served

@@ -55,7 +55,7 @@ def test_json_is_read_with_or_without_a_fence() -> None:
     assert parse(json.dumps(TEXTS | {"extra": 1})) == (TEXTS, ())
 
 
-def test_a_text_is_stored_under_its_name_whatever_its_place() -> None:
+def test_a_text_is_stored_under_its_name_regardless_of_its_position() -> None:
     raw = "\n".join(
         f'{n}. "{key}": {text}' for n, (key, text) in enumerate(reversed(TEXTS.items()), 1)
     )

@@ -84,7 +84,7 @@ def test_numbers_of_any_length_are_read() -> None:
     ),
     text=st.text(max_size=200),
 )
-def test_whatever_is_reported_an_answer_costs_what_is_plausible(usage: Any, text: str) -> None:
+def test_implausible_token_counts_are_replaced_by_plausible_costs(usage: Any, text: str) -> None:
     body = {"choices": [{"message": {"content": text}}], "usage": usage}
     found = with_trusted_tokens(read_completion(json.loads(json.dumps(body))), REQUEST)
     size = len(text.encode("utf-8", "replace"))

@@ -88,7 +88,7 @@ def test_several_numbers_after_other_words_are_not_a_choice(raw: str) -> None:
 
 
 @given(st.integers(1, 3), st.text(alphabet="abc def.", max_size=20))
-def test_a_number_at_the_beginning_counts_whatever_follows(number: int, rest: str) -> None:
+def test_a_number_at_the_start_counts_regardless_of_what_follows(number: int, rest: str) -> None:
     assert read_choice(f"{number} {rest} 2 1", choices=3) == number
 
 

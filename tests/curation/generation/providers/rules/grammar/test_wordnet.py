@@ -37,7 +37,7 @@ def test_affixed_opposites_of_the_usual_sense_are_taken(small_wordnet: Path) -> 
     assert affixed_quality("hopeful", participle=False) is None  # 'hopeless' is not an opposite
 
 
-def test_without_the_files_the_rules_go_by_their_own_lists(
+def test_without_the_files_the_rules_use_their_own_lists(
     small_wordnet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     affixal = [variant_type("affixal")]
