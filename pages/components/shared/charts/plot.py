@@ -30,5 +30,6 @@ def chart(drawn: Chart, *, alt: str, **more: Any) -> Any:
     readable = drawn.configure_axis(labelColor=ink, titleColor=ink)
     readable = readable.configure_legend(labelColor=ink, titleColor=ink)
     if readable.padding is altair.Undefined:  # Streamlit would leave 20 pixels below
-        readable = readable.properties(padding={"bottom": 5})
+        # The label of the highest tick is half above the chart.
+        readable = readable.properties(padding={"top": 6, "bottom": 5})
     return st.altair_chart(readable, alt=alt, **more)

@@ -100,7 +100,8 @@ def heat_map(
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="label:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
     chart = _in_rows([rectangles, numbers, shares], CELL)
-    return chart.properties(padding={"right": 30, "bottom": 5})  # room for the last, slanted header
+    # Space for the last, slanted header.
+    return chart.properties(padding={"top": 6, "right": 30, "bottom": 5})
 
 
 def _in_rows(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:

@@ -31,10 +31,10 @@ _IDEA = (
 )
 
 _READING = (
-    "Each point is the same model with a different share of the finetuned weights. Higher is "
-    "better on negation; further right keeps more general ability. Take the highest point "
-    "whose general ability you can accept. The initial choice is the point farthest above the "
-    "straight line between the ends."
+    "Each point is the same model with a different share of the finetuned weights. Points "
+    "further up are better on negation, and points further right keep more general ability. Choose "
+    "the highest point whose general ability you can accept. The point farthest above the straight "
+    "line between the ends is selected at first."
 )
 
 
