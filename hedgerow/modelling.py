@@ -47,7 +47,7 @@ class Modelling:
             recipe: the path of a YAML file to use instead of a preset.
             seed: determines the order of the data and the dropout mask; by default a fixed seed.
             settings: values that override the recipe, such as ``max_steps=100`` or
-                ``base_encoder="my_encoder"`` (see docs/training.md).
+                ``base_encoder="my_encoder"`` (see docs/recipes.md).
 
         Returns:
             A `SentenceTransformer` with ``run``, ``folder`` and ``figures``.
@@ -81,7 +81,7 @@ class Modelling:
         """Train several models that differ in one respect, and compare them.
 
         Args:
-            name: 'data', 'triples', 'types', 'writers' or 'sources' (see docs/training.md).
+            name: 'data', 'triples', 'types', 'writers' or 'sources' (see docs/studies.md).
             release: the release or its number; by default the newest release.
             preset: by default 'paper' for the study 'data', and the preset that fits the release
                 for the other studies.

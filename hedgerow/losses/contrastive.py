@@ -133,8 +133,8 @@ def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
     For each two consecutive levels in `LEVELS`, the farthest text of the nearer level is compared
     with the nearest text of the farther level. The penalty is the mean over the anchors that have
     both levels, summed over the pairs of levels. Hedges and negations are not compared directly,
-    because the contrastive term already separates them. Without a negation margin, the penalty
-    pushes hedges down to the negations (docs/recipe_search.md).
+    because the contrastive term already separates them. Its negation margin leaves room for
+    hedges between paraphrases and negations (docs/recipes.md).
 
     Args:
         cosines: (rows, rows).

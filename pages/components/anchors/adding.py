@@ -39,8 +39,8 @@ _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
     "Add one sentence per row, as CSV or TSV with a header, JSON lines, Parquet or plain text. "
-    f"Text must be UTF-8. Files can be up to {MAX_BYTES >> 20} MB. You see a preview before "
-    "anything is added."
+    "Text must be UTF-8, or UTF-16 with a byte-order mark. Files can be up to "
+    f"{MAX_BYTES >> 20} MB. You see a preview before anything is added."
 )
 
 

@@ -25,8 +25,9 @@ from training.runs.kinds import kind_of
 
 HOW = (
     "Import variants that were written or judged elsewhere, with their anchors, as "
-    f"{ACCEPTED}. If an export is a folder, zip it first. Text must be UTF-8. Files can be up to "
-    f"{MAX_BYTES >> 20} MB. You see a preview before anything is stored."
+    f"{ACCEPTED}. If an export is a folder, zip it first. Text must be UTF-8, or UTF-16 with a "
+    f"byte-order mark. Files can be up to {MAX_BYTES >> 20} MB. You see a preview before anything "
+    "is stored."
 )
 
 _TURN, _RUN = "variants-turn", "variants-run"
