@@ -45,6 +45,7 @@ SELECTORS = {
     ".stExpander .stMarkdown": "theme.css",
     '.stTabs [aria-selected="true"] p': "theme.css",
     ".stPageLink a p": "theme.css",
+    '.stElementContainer [data-testid="stElementToolbar"]': "style.css",
     'textarea[aria-label="Long"]': "editor.js knows drafts by the labels of their boxes",
     'input[type=text][aria-label="Short"]:not([role=combobox])': "editor.js",
     "input[role=combobox]": "editor.js: a list takes Enter itself",
