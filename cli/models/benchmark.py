@@ -81,8 +81,8 @@ def run_benchmark(
         typer.Option(
             metavar="FILE",
             help="Data in the published format; for ExcluIR, the folder with both files. "
-            f"Default: the latest file, or the data on the model hub. For {LM_EVAL}TASK: a "
-            "folder with your own tasks.",
+            "Default: the data on the model hub, or the latest file if there is none. "
+            f"For {LM_EVAL}TASK: a folder with your own tasks.",
         ),
     ] = None,
     architecture: Annotated[

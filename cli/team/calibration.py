@@ -94,7 +94,7 @@ def apply(
         ),
     ] = None,
     types: Annotated[
-        str, typer.Option(help="Only these recommended types. Default: all recommended types.")
+        str, typer.Option(help="Only these types. Default: all types that qualify.")
     ] = "",
     precision: Annotated[
         float,
@@ -106,7 +106,7 @@ def apply(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Accept the pending variants of recommended types that a trusted model accepts.
+    """Accept the pending variants that a trusted model accepts, of the types that qualify.
 
     One undo takes this back. Releases list these variants as accepted by a rule.
     """

@@ -130,7 +130,7 @@ def _lines(
     for one in found.judges:
         lines += _of_judge(one, precision)
     lines.append(
-        "A type is recommended if the lower bound of the 95% interval of the precision reaches "
+        "A type qualifies if the lower bound of the 95% interval of the precision reaches "
         f"{precision:.0%}, on at least {FEWEST} items that the model accepts."
     )
     return lines

@@ -39,11 +39,11 @@ def trust(
 
     Args:
         sample: the number of the sample to measure it on; None for the newest.
-        types: only these recommended types; empty for all of them.
+        types: only these; empty for all types that qualify.
 
     Raises:
-        HedgerowError: the judge has no opinion on the sample, no type is recommended, or one of
-            ``types`` is not.
+        HedgerowError: the judge has no opinion on the sample, no type qualifies, or one of
+            ``types`` does not.
     """
     found = calibration(session, sample)
     figures = found.judge(judge)
@@ -56,12 +56,12 @@ def trust(
     trusted = figures.trusted(precision)
     if not trusted:
         raise HedgerowError(
-            f"No type is recommended for '{figures.name}'; 'hedgerow review calibration show "
+            f"No type qualifies for '{figures.name}'. 'hedgerow review calibration show "
             f"{found.sample.id}' shows why."
         )
     if refused := [name for name in types if name not in trusted]:
         raise HedgerowError(
-            f"Expected types that are recommended for '{figures.name}' ({', '.join(trusted)}), "
+            f"Expected types that qualify for '{figures.name}' ({', '.join(trusted)}), "
             f"found {refused[0][:100]!r}."
         )
     wanted = tuple(name for name in trusted if not types or name in types)

@@ -62,7 +62,7 @@ def test_from_the_sample_to_the_rule_and_back(
     again = show(*judge, "--sample", sample, "--times", "2")
     assert "has judged variants 32 times (these answers do not count as opinions)" in again
     asked = ["review", "calibration", "apply", "--judge", NAME, "--reviewer", "Ada"]
-    assert "No type is recommended for" in complaint(*asked)
+    assert "No type qualifies for" in complaint(*asked)
     found = ask("review", "calibration", "show", sample, "--precision", "0.6")
     (one,) = found["judges"]
     rows = {row["type"]: row for row in one["types"]}

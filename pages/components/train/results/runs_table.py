@@ -40,7 +40,7 @@ _FIGURES = {
 }
 """The scores after training that the table shows. Few enough to be in view together."""
 
-PRESET, FIRST = "the nearest preset", "the first selected run"
+PRESET, FIRST = "the closest preset", "the first selected run"
 
 _COMPARED, _AGAINST = "runs", "runs-against"
 

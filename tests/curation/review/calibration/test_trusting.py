@@ -1,4 +1,4 @@
-"""Accepting what a trusted judge accepts: by a rule, only recommended types, with a single undo."""
+"""Accepting what a trusted judge accepts: by a rule, types that qualify, and a single undo."""
 
 import pytest
 from sqlalchemy import Engine, select
@@ -54,7 +54,7 @@ def statuses(engine: Engine, type_id: str) -> list[Status]:
         return list(session.execute(query.order_by(col(Variant.id))).scalars())
 
 
-def test_only_recommended_types_are_accepted_and_undone_together(judged: Engine) -> None:
+def test_only_types_that_qualify_are_accepted_and_undone_together(judged: Engine) -> None:
     before = statuses(judged, "verbal"), statuses(judged, "word")
     with writing(judged) as session:
         ada = person(session)
@@ -84,11 +84,11 @@ def test_only_recommended_types_are_accepted_and_undone_together(judged: Engine)
     assert statuses(judged, "verbal") == before[0]
 
 
-def test_types_that_are_not_recommended_are_refused(judged: Engine) -> None:
+def test_types_that_do_not_qualify_are_refused(judged: Engine) -> None:
     with reading(judged) as session:
-        with pytest.raises(HedgerowError, match="No type is recommended for"):
+        with pytest.raises(HedgerowError, match="No type qualifies for"):
             trust(session, NAME)
-        with pytest.raises(HedgerowError, match=r"recommended for .* \(verbal\), found 'word'"):
+        with pytest.raises(HedgerowError, match=r"qualify for .* \(verbal\), found 'word'"):
             trust(session, NAME, types=["word"], precision=0.5)
         with pytest.raises(HedgerowError, match="name of a judge of sample"):
             trust(session, "judge: other, prompt 1")
