@@ -115,7 +115,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         type=["tsv", "txt", "csv"],
         max_upload_size=sts.LARGEST_FILE >> 20,
         help="UTF-8 text. Each line has a score and two sentences, separated by tabs. Every point "
-        "then also shows Spearman's correlation of the cosines with the scores.",
+        "then also shows the Spearman correlation between the cosines and the scores.",
     )
 
 
