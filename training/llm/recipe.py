@@ -58,7 +58,8 @@ class LanguageRecipe(BaseModel):
 
     arm: Arm = "both"
     """Variants for the questions. 'both': negations and hedges of any type. 'paper': the paper's
-    six types. 'negation' or 'hedging': only one kind of these, as in the paper's Table 3.
+    six types. 'negation' or 'hedging': only the negations or only the hedges among these six, as
+    in the paper's Table 3.
     """
 
     epochs: float = Field(default=20.0, gt=0, le=1000)
@@ -68,10 +69,10 @@ class LanguageRecipe(BaseModel):
     """Trains on a random sample of this many pairs. None: all pairs."""
 
     rank: int = Field(default=16, ge=1, le=1024)
-    """LoRA rank: the inner size of the two matrices that change a layer."""
+    """LoRA rank: the inner dimension of the two matrices that are trained for each layer."""
 
     alpha: int = Field(default=16, ge=1, le=4096)
-    """LoRA alpha: changes are multiplied by alpha / rank."""
+    """LoRA alpha: the change in a layer's weights is scaled by alpha / rank."""
 
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout probability of the adapter's inputs in training."""
@@ -102,7 +103,7 @@ class LanguageRecipe(BaseModel):
     """Number of batches per step. Raise it if the device only has memory for small batches."""
 
     max_length: int = Field(default=1024, ge=8, le=131_072)
-    """Maximum number of tokens of a question with its answer; longer ones are left out."""
+    """Maximum number of tokens in a question and its answer together. Longer pairs are left out."""
 
     gradient_checkpointing: bool = True
     """Recomputes activations instead of storing them: less memory, more time."""

@@ -69,10 +69,11 @@ class Recipe(BaseModel):
     """
 
     data: Portion = "all"
-    """'all': every type. The other values are the portions of the paper's Table 2. 'paper': its
-    four types of negation and two types of hedge. 'negation': its negations, with the original
-    entailment as the positive, or else the anchor's paraphrases. 'hedging': its hedges, with the
-    original contradiction as the negative, or else the hedges of other anchors.
+    """'all': every type. The other values are the portions of the paper's Table 2. 'paper': the
+    paper's four types of negation and two types of hedge. 'negation': only these negations, with
+    the original entailment as the positive or, if there is none, the anchor's paraphrases.
+    'hedging': only these hedges, with the original contradiction as the negative or, if there is
+    none, the hedges of other anchors.
     """
 
     sources: Weights = Field(default_factory=lambda: dict(SOURCE_SHARES))
@@ -113,7 +114,7 @@ class Recipe(BaseModel):
     """Passes over the families or triples. Can be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
-    """Maximum number of steps; ends training before all epochs are done. None: no maximum."""
+    """Maximum number of steps, even if not all epochs are done by then. None: no maximum."""
 
     batch_size: int = Field(default=8, ge=2, le=8192)
     """Families per step. With the loss 'triples', triples per step; no two share a text."""
@@ -156,8 +157,8 @@ class Recipe(BaseModel):
 
     soup: int = Field(default=1, ge=1, le=100)
     """Number of runs, each with the data in a different order, whose weights are averaged (Wortsman
-    et al. 2022, “Model soups”). This improves negation a little, but each run takes the full time.
-    Always 1 with early_stopping or max_steps.
+    et al. 2022, “Model soups”). This improves the negation scores a little, but it multiplies the
+    training time. Always 1 with early_stopping or max_steps.
     """
 
     lora_rank: int | None = Field(default=64, ge=1, le=1024)

@@ -27,8 +27,8 @@ _MESSAGE = (
 )
 
 _MARGIN = (
-    "Margin: the lower similarity of the other two sentences minus that of the contradicting one. "
-    "It is negative if the group is ranked incorrectly."
+    "Margin: the lower of the other two sentences' similarities minus that of the contradicting "
+    "sentence. It is negative if the group is ranked incorrectly."
 )
 
 
@@ -54,10 +54,10 @@ def show_groups(
     drawn(
         lambda dark: group_charts.roles(rows, dark=dark, first=sides[0].label),
         name="roles",
-        alt_text="Mean cosine similarity to the anchor of contradicted, weakened and affirmed "
-        "sentences, by model, with each group as a line",
+        alt_text="Mean cosine similarity between the anchors and the sentences that contradict, "
+        "weaken and affirm them, by model, with each group as a line",
     )
-    st.caption("Bars and numbers: means. Thin lines: single groups.")
+    st.caption("Bars and numbers: means. Thin lines: individual groups.")
     _scores(groups, sides)
     if name == GROUPS_SET:
         _by_kind(groups, sides)
@@ -192,6 +192,6 @@ def _figure(probes: Sequence[ProbePair], group: ProbeGroup, sides: Sequence[Comp
         drawn(
             lambda dark: similarity_bars.figure_1(rows, dark=dark, first=sides[0].label),
             name="group",
-            alt_text="Cosine similarity to the anchor of the contradicted, the weakened and the "
-            "affirmed sentence, by model",
+            alt_text="Cosine similarity between the anchor and the sentences that contradict, "
+            "weaken and affirm it, by model",
         )

@@ -86,7 +86,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     test.text_input("llm-recipe-modules_to_save").set_value("embed_tokens,lm_head")
     test.selectbox("llm-arm").set_value("paper")
     test.toggle("llm-merge").set_value(True).run()
-    assert "Trains on 24 question pairs, and evaluates 4" in page_text(test)
+    assert "Trains on 24 question pairs and evaluates on 4" in page_text(test)
     assert "6 steps. There is no time estimate" in page_text(test)
     test.button("llm-start").click().run()
     assert started == [earlier + 1]

@@ -37,7 +37,7 @@ def test_a_running_training_shows_its_progress_and_can_be_cancelled(project: Eng
     log.parent.mkdir(parents=True)
     log.write_text(f"first\n{HOSTILE}\n", encoding="utf-8")
     test = page()
-    assert any("first evaluation comes after one epoch" in note.value for note in test.caption)
+    assert any("first evaluation is after one epoch" in note.value for note in test.caption)
     assert f"Training: {HOSTILE} · about 3 min left" in page_text(test)
     assert HOSTILE in test.code[0].value
     assert len(test.get("vega_lite_chart")) == 1
@@ -77,9 +77,7 @@ def test_an_interrupted_training_continues_from_its_checkpoint(
     folder.mkdir(parents=True)
     place = {"of": "it", "files": {}, "place": asdict(TrainingPosition())}
     (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
-    assert "was cancelled; it left no result. You can continue it from step 20." in page_text(
-        page()
-    )
+    assert "was cancelled and has no result. You can continue it from step 20." in page_text(page())
     test = page(RESULTS)
     assert len(test.get("vega_lite_chart")) == 5  # its curves
     button = test.button(f"again-{run_id}")
@@ -91,7 +89,7 @@ def test_an_interrupted_training_continues_from_its_checkpoint(
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        (RunState.CANCELLED, "was cancelled; it left no result"),
+        (RunState.CANCELLED, "was cancelled and has no result"),
         (RunState.INTERRUPTED, "was interrupted: its process ended"),
     ],
 )

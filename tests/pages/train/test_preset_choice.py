@@ -45,7 +45,7 @@ def test_another_preset_changes_the_recipe_the_estimate_and_what_is_trained(
     assert "3 steps with a batch size of 8, on 9" in page_text(test)
     choice(test).set_value("thorough").run()
     assert f"Preset: thorough. {PRESETS['thorough'].purpose}" in page_text(test)
-    assert "3 trainings of 3 steps with a batch size of 8, on 9" in page_text(test)
+    assert "3 training runs of 3 steps with a batch size of 8, on 9" in page_text(test)
     assert parse_recipe(box(test).value) == PRESETS["thorough"].recipe
     test.button("train-click").click().run()
     with reading(project) as session:

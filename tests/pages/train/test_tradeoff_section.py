@@ -161,7 +161,7 @@ def test_the_chosen_point_is_saved_as_a_run_and_then_named(
     with reading(app_engine) as session:
         (run,) = list_runs(session, kind=tradeoff_save.KIND)
     assert (run.parameters, started) == ({"training": training, "share": 0.7}, [run.id])
-    assert f"Run {run.id}: saving a model out of run {training}" in page_text(test)
+    assert f"Run {run.id}: saving a model from run {training}" in page_text(test)
     finish_saving(app_engine, run)
     test.run()
     assert f"already saved as 'run 1 at 0.7 {HOSTILE}'" in page_text(test)

@@ -128,7 +128,7 @@ def _breakdown(name: str, chosen: Sequence[BenchmarkSide]) -> None:
         alt_text="Scores by the parts of a breakdown, by model",
     )
     if len(largest) > MOST_PARTS:
-        st.caption(f"The {MOST_PARTS} with the most items, of {len(largest):,}.")
+        st.caption(f"The {MOST_PARTS} parts with the most items, out of {len(largest):,}.")
         with st.expander("All parts", icon=":material/table:", key=f"all-{key}"):
             rows = [value for value, _ in largest]
             st.dataframe(_table(name, rows, chosen, names), hide_index=True, key=f"table-{key}")

@@ -111,4 +111,4 @@ def _show(found: CommonErrors) -> None:
             key="bench-common-parts",
             height="auto" if len(parts) < 9 else 320,
         )
-        st.caption("The errors by part: how many of a part's items are among them.")
+        st.caption("How many items of each part are among these errors.")

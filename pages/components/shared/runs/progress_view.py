@@ -182,7 +182,7 @@ def why(run: Run) -> str:
     if run.state == RunState.FAILED:
         return f"Run {run.id} failed: {run.message}"
     if run.state == RunState.CANCELLED:
-        return f"Run {run.id} was cancelled; it left no result."
+        return f"Run {run.id} was cancelled and has no result."
     if run.state == RunState.PAUSED:
         return f"Run {run.id}: {run.message or 'Paused.'}"
     return (

@@ -18,8 +18,8 @@ MEANINGS: Mapping[Arm, str] = MappingProxyType(
     {
         "both": "Each negation of an anchor becomes a question with the answer Yes; each hedge or "
         "paraphrase becomes one with the answer No.",
-        "paper": "As in the paper, its four types of negation have the answer Yes, and its two "
-        "types of hedge have the answer No.",
+        "paper": "The paper's four types of negation have the answer Yes, and its two types of "
+        "hedge have the answer No.",
         "negation": "The paper's four types of negation have the answer Yes; the original "
         "entailment, or another paraphrase, has the answer No. There are no questions about "
         "hedges.",

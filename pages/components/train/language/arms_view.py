@@ -88,7 +88,7 @@ def _table(run: Run) -> None:
     st.caption(
         "Values before → after training. The first three rows are the shares of validation "
         "questions answered correctly: all, those about negations (Yes), and those about hedges "
-        "and paraphrases (No). The loss is on the answers to all of them."
+        "and paraphrases (No). The loss is averaged over the answers to all of them."
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)

@@ -51,7 +51,7 @@ def show(run: Run) -> None:
 
 def _draw(run: Run, panel: Callable[..., None]) -> None:
     losses, evaluations = open_project.ask(course_of, run)
-    with st.container(horizontal=True, key=f"llm-curves-{run.id}"):
+    with st.container(key=f"columns-llm-curves-{run.id}"):
         if len(evaluations) >= FEW:
             with st.container():
                 st.markdown("**Accuracy**")

@@ -105,10 +105,10 @@ def _plan_text(*, busy: bool) -> tuple[str, bool]:
         found = _forecast(recipe.model_dump_json(), base, st.session_state[_RELEASE])
     except HedgerowError as error:
         return str(error), False
-    sampled = "" if found.sampled == found.pairs else f", sampled from {found.pairs:,}"
+    sampled = "" if found.sampled == found.pairs else f", sampled from {found.pairs:,},"
     wait = " It starts when the current run has ended." if busy else ""
     return (
-        f"Trains on {counted(found.sampled, 'question pair')}{sampled}, and evaluates "
+        f"Trains on {counted(found.sampled, 'question pair')}{sampled} and evaluates on "
         f"{found.measured:,} before training and after each epoch. {_duration(found)}{wait}"
     ), True
 
@@ -116,9 +116,9 @@ def _plan_text(*, busy: bool) -> tuple[str, bool]:
 def _duration(found: Forecast) -> str:
     steps = counted(found.steps, "step")
     if found.seconds is None:
-        return f"{steps}. There is no time estimate before the first run with this model."
+        return f"This is {steps}. There is no time estimate before the first run with this model."
     took = progress_view.duration(found.seconds)
-    return f"{steps}, {took}, judging by run {found.by_run}."
+    return f"This is {steps} and takes {took}, judging by run {found.by_run}."
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)

@@ -33,8 +33,8 @@ FEW = 2
 """Fewest points of a curve."""
 
 _IDEA = (
-    "Finetune a hosted model on the same questions. Any server with OpenAI's finetuning "
-    "API works. The sentences of your release are sent to it."
+    "Finetune a hosted model on the questions of a release, as under Train. Any server with "
+    "OpenAI's finetuning API works. The sentences of your release are sent to it."
 )
 
 

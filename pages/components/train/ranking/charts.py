@@ -72,7 +72,7 @@ def has_documents(epochs: Sequence[EpochFigures]) -> bool:
 
 
 def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
-    """The cosines between the documents of each held-out pair by epoch, as boxes (Figure 8).
+    """The cosines between the documents of each held-out pair by epoch, as box plots (Figure 8).
 
     A box spans the quartiles, with a line at the median and a point at the mean. The line through
     it goes from the minimum to the maximum.

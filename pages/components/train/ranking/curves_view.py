@@ -98,6 +98,6 @@ def _draw(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel, *, key: str)
             panel(
                 partial(charts.documents, epochs),
                 f"documents-{number}",
-                "Cosine between the two documents of a held-out pair, by epoch, as boxes",
+                "Box plots of the cosine between the two documents of a held-out pair, by epoch",
             )
             st.caption(_DOCUMENTS)

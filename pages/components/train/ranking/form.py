@@ -117,7 +117,7 @@ def _model() -> None:
 
 
 def _settings() -> None:
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="train-fields-nevir"):
         _number("Epochs", "epochs", 1, 200, "The paper uses 20.")
         st.number_input(
             "Learning rate",
@@ -138,7 +138,7 @@ def _settings() -> None:
             1024,
             "Triples per step; for a cross-encoder, pairs of query and document.",
         )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="train-fields-nevir-data"):
         _number(
             "Maximum length (tokens)",
             "max_length",

@@ -109,7 +109,7 @@ def _taught(runs: Sequence[Run]) -> None:
         return
     st.markdown("**Models and their training data**")
     digest = st.column_config.TextColumn(
-        width=HASH_WIDTH, help="Of the training pairs. Double-click a cell to see the whole hash."
+        width=HASH_WIDTH, help="Hash of the training pairs. Double-click a cell to see all of it."
     )
     st.dataframe(
         [_facts(run) for run in runs],

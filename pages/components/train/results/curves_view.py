@@ -51,7 +51,9 @@ def _draw(run: Run, *, saved: bool) -> None:
     if saved and len(losses) < FEW and evaluations is None:
         st.caption("The run ended before its first evaluation.")
     if not saved and run.step and (evaluations is None or not evaluations.last):
-        st.caption("The first evaluation comes after one epoch, or after a tenth of a long run.")
+        st.caption(
+            "The first evaluation is after one epoch or, in a long run, after a tenth of the steps."
+        )
 
 
 def _held_out(evaluations: Evaluations, panel: Callable[..., None]) -> None:

@@ -34,7 +34,7 @@ _READING = (
     "Each point is the same model with a different share of the finetuned weights. Points "
     "further up are better on negation, and points further right keep more general ability. Choose "
     "the highest point whose general ability you can accept. The point farthest above the straight "
-    "line between the ends is selected at first."
+    "line between the ends is selected by default."
 )
 
 
@@ -47,7 +47,7 @@ def show(run: Run) -> None:
         st.text(_IDEA)
     else:
         _curve(run, curve, saved)
-    _under_way(saving, f"saving a model out of run {key}")
+    _under_way(saving, f"saving a model from run {key}")
     if not _under_way(measuring, f"measuring the trade-off of run {key}"):
         _offer(run, curve)
     error_messages.show_kept(_PROBLEM)
@@ -115,7 +115,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         type=["tsv", "txt", "csv"],
         max_upload_size=sts.LARGEST_FILE >> 20,
         help="UTF-8 text. Each line has a score and two sentences, separated by tabs. Every point "
-        "then also shows Spearman's correlation of the cosines with the scores.",
+        "then also shows the Spearman correlation between the cosines and the scores.",
     )
 
 

@@ -158,7 +158,7 @@ def draw(
         max_chars=LARGEST,
         key=widget_key(_BOX, shown),
         on_change=take_up,
-        help="The whole recipe. The fields above write into it. Missing keys take their defaults.",
+        help="The whole recipe. The fields above change it. Missing keys have their defaults.",
     )
     if absent := [source for source in recipe.sources if source not in sources]:
         st.caption(

@@ -149,7 +149,7 @@ def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     rows = left.rows(recipe)
     steps = f"{recipe.steps(rows):,} steps"
     if recipe.trainings > 1:
-        steps = f"{recipe.trainings} trainings of {steps}"
+        steps = f"{recipe.trainings} training runs of {steps}"
     text = f"{steps} with a batch size of {recipe.batch_size}, on {rows:,} {recipe.rows}"
     if left.families(recipe) < left.anchors:
         text += f", the part of {left.anchors:,} families that one epoch uses"

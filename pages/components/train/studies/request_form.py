@@ -149,8 +149,8 @@ def _recipe() -> str:
         key=f"study-recipe-{len(own)}",
         persist_state="session",
         width=400,
-        help="Except for what the study varies, all its runs use this recipe. You can edit the "
-        "recipe in the Train section.",
+        help="All runs of a study use this recipe, except for what the study varies. You can edit "
+        "the recipe in the Train section.",
     )
     return chosen
 
