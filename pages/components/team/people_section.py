@@ -45,7 +45,7 @@ def draw() -> None:
         return
     found, shared = counts.get(person_figures), counts.get(overlap)
     if found is None or shared is None:
-        st.text("Counting. In a large project this takes some seconds.")
+        st.text("Counting. In a large project this takes a few seconds.")
     elif not found:
         with st.container(border=True, key="empty"):
             st.write("Nobody has decided on a variant yet.")
