@@ -180,7 +180,7 @@ _SCALE = "All bars share one scale, except those for triples."
 
 def _end_of_the_way(state: Funnel) -> str:
     release = (
-        f"The newest release is release {state.newest.number}"
+        f"Release {state.newest.number} is the newest release"
         if state.newest
         else "There is no release yet"
     )
