@@ -99,9 +99,10 @@ def _effect(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     """The effect of the threshold in a sentence."""
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
+    pending = _count_pending(view.scope, rows, threshold)
     st.text(
         f"{lost:,} of {total:,} variants ({lost / total:.2%}) are above a threshold of "
-        f"{threshold}; {_count_pending(view.scope, rows, threshold):,} of them are pending."
+        f"{threshold}; {f'{pending:,}' if pending else 'none'} of them are pending."
     )
 
 
