@@ -77,7 +77,9 @@ def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None)
     of_source = "" if source is None else " of this source"
     with st.container(border=True, key="next-steps"):
         if not shown:
-            st.text(f"Nothing left to do{of_source}.")
+            st.text(
+                "Nothing left to do." if source is None else "Nothing left to do for this source."
+            )
         for step in shown:
             key = f"next-step-{step.kind}"
             with st.container(horizontal=True, vertical_alignment="center", key=key):

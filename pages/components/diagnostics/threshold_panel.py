@@ -153,7 +153,7 @@ def _pending(scope: Scope) -> Scope:
     return replace(scope, status=Status.PENDING)
 
 
-@rights.for_leads("change the threshold or reject by it")
+@rights.for_leads("change the threshold or reject the variants above it")
 def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):

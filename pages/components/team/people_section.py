@@ -24,8 +24,8 @@ from pages.components.team.lead_only import lead
 _HELP = {
     "Verdicts": "Current verdicts on single variants. Settlements, decisions by rule and undone "
     "decisions are left out.",
-    "Median seconds": "From showing a card to the decision. Times over five minutes were breaks "
-    "and are left out.",
+    "Median seconds": "The time between showing a card and the decision. Times over five minutes "
+    "count as breaks and are left out.",
     "Accepted": "The share of verdicts that are acceptances, with its exact 95% interval.",
     "Gold": "How many verdicts on gold items match the correct verdict. An edit counts as a "
     "rejection.",
