@@ -40,5 +40,5 @@ def export_release(
         "folder": str(resolved(done.folder)),
         "zip": str(resolved(done.zip)) if done.zip else None,
     }
-    packed_too = f", and packed in {result['zip']}" if done.zip else ""
-    show(result, as_json, f"Release {done.release} is in {result['folder']}{packed_too}.")
+    zip_file = f" The zip file is {result['zip']}." if done.zip else ""
+    show(result, as_json, f"Release {done.release} is in {result['folder']}.{zip_file}")

@@ -77,7 +77,9 @@ def _next(steps: Sequence[NextStep], labels: dict[str, str], source: str | None)
     of_source = "" if source is None else " of this source"
     with st.container(border=True, key="next-steps"):
         if not shown:
-            st.text(f"Nothing left to do{of_source}.")
+            st.text(
+                "Nothing left to do." if source is None else "Nothing left to do for this source."
+            )
         for step in shown:
             key = f"next-step-{step.kind}"
             with st.container(horizontal=True, vertical_alignment="center", key=key):
@@ -180,7 +182,7 @@ _SCALE = "All bars share one scale, except those for triples."
 
 def _end_of_the_way(state: Funnel) -> str:
     release = (
-        f"The newest release is release {state.newest.number}"
+        f"Release {state.newest.number} is the newest release"
         if state.newest
         else "There is no release yet"
     )

@@ -68,7 +68,7 @@ def audit(
         "more": found.older is not None,
     }
     if not found.entries:
-        show(result, as_json, "There are no such actions.")
+        show(result, as_json, "No actions found.")
         return
     shown = table_of(
         "at (UTC)",

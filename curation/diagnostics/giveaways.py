@@ -1,7 +1,7 @@
 """Giveaways: predict the class of a variant without its anchor.
 
 A linear classifier reads the words of variants and predicts their polarity and type. It never sees
-an anchor, and it is tested on variants of anchors that it was not trained on. A model could learn
+an anchor, and no anchor has variants in both the training and the test data. A model could learn
 classes that it predicts well without comparing two sentences. Poliak et al. (2018) and Gururangan
 et al. (2018) found such artefacts in corpora of natural language inference.
 """

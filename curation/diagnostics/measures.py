@@ -93,7 +93,7 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
         "The variant has a concession, but states the claim as firmly as the anchor.",
     ),
     Flag.REPORTS_OTHERS: (
-        "reports others",
+        "claim attributed to others",
         "The variant reports what others say. A hedge must show that the writer is less sure.",
     ),
 }

@@ -80,7 +80,8 @@ class Undone(NamedTuple):
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
         draft = " Press E on the Review page to get back what you entered."
         kept = draft if self.done in (Done.EDIT, Done.CUE) else ""
-        return f"Undone: {_NOUNS.get(self.done, self.done)}{more}.{kept}"
+        noun = _NOUNS.get(self.done, self.done).capitalize()
+        return f"{noun}{more} undone.{kept}"
 
 
 def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:

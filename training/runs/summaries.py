@@ -70,7 +70,7 @@ def giveaways(result: Result) -> str:
 
 
 def export(result: Result) -> str:
-    return f"Release {result['release']} is in {result['folder']}, packed in {result['zip']}."
+    return f"Release {result['release']} is in {result['folder']}. The zip file is {result['zip']}."
 
 
 def push(result: Result) -> str:

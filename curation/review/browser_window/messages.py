@@ -107,7 +107,7 @@ def disagreement(past: Iterable[PastDecision], status: Status) -> str:
     verdicts = " ".join(_sentence(d) for d in latest_of_each(past))
     if status != Status.CONFLICT:
         return f"Settled. {verdicts} Your decision settles it again."
-    verdicts = verdicts or "The models whose verdicts count disagree."
+    verdicts = verdicts or "The models' verdicts disagree."
     return f"In conflict. {verdicts} Your decision settles the conflict."
 
 

@@ -173,7 +173,7 @@ class Viewer(GoldCards):
             return "Several people decide on this variant independently."
         if self.blind:
             return "Blind mode is on; B turns it off."
-        return "This variant is in a sample on which people decide blind, to measure models."
+        return "This variant is in a sample that people review blind, to evaluate models."
 
     def veiled_ids(self, session: Session, variant_ids: Collection[int]) -> frozenset[int]:
         """Like ``veiled``, for ids."""

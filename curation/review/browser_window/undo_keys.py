@@ -59,7 +59,7 @@ class Undoing(Drafting):
         self.skips.remove(skip)
         self.skipped.discard(skip.variant_id)
         self.pin(skip.variant_id)
-        self.say("Undone: skip.")
+        self.say("Skip undone.")
 
     def take_back(self, action_id: str) -> None:
         """Undo any one of the latest decisions, and show its card."""

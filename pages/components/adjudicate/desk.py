@@ -70,8 +70,8 @@ def controls(state: AdjudicationState, *, with_order: bool) -> None:
             _ORDERS,
             key=ORDER,
             value=state.conflict_order,
-            help="Most disputed: first the variants on which the most people contradict the "
-            "majority.",
+            help="Most disputed: variants on which the most people contradict the majority come "
+            "first.",
         )
     state.choose(
         type_id=None if chosen == queue_choice.ALL else chosen,

@@ -29,10 +29,10 @@ def to_discuss(state: AdjudicationState) -> None:
     if not marks:
         with st.container(border=True, key="empty"):
             st.write(
-                "No card is marked for discussion. To mark a card, press D on the Review page. A "
-                "mark is not a decision."
+                "No card is marked for discussion. To mark a card, press D on the Review page. "
+                "Marking a card does not decide it."
             )
-            st.page_link("pages/review.py", label="Review")
+            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
         return
     labels = open_project.type_names()
     veiled = open_project.ask(state.veiled_ids, [mark.variant_id for mark in marks])

@@ -110,8 +110,8 @@ def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) 
     )
     if len(decided) > GROUPS:
         st.caption(
-            f"Shows the {GROUPS} of {len(decided):,} groups with the most decisions. The "
-            "table lists all."
+            f"The chart shows the {GROUPS} groups with the most decisions. The table lists all "
+            f"{len(decided):,} groups."
         )
 
 

@@ -33,13 +33,13 @@ def draw(view: PageView) -> None:
     """Show the section."""
     st.text(
         "Can the class of a variant be predicted without its anchor? To test this, Hedgerow "
-        "trains a classifier on n-grams of one to three words. It never sees an anchor, and it is "
-        "tested on variants of anchors that it was not trained on. Giveaways are the n-grams that "
-        "reveal the class."
+        "trains a classifier on n-grams of one to three words. It never sees an anchor, and no "
+        "anchor has variants in both the training and the test data. Giveaways are the n-grams "
+        "that reveal the class."
     )
     st.caption(
-        "Uses all accepted and pending variants, regardless of the types and status chosen "
-        "above. Leaves out variants that are rejected, in conflict or superseded."
+        "This uses all accepted and pending variants, regardless of the types and status chosen "
+        "above. It leaves out variants that are rejected, in conflict or superseded."
     )
     source_id = view.scope.source_id
     last = open_project.ask(giveaways.last, source_id)
@@ -62,7 +62,7 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
         button,
         key="look-for-giveaways",
         icon=":material/search:",
-        help="Runs in the background; takes about a minute for 90,000 variants.",
+        help="This runs in the background and takes about a minute for 90,000 variants.",
     ):
         background.ensure(KIND, wanted)
         st.rerun()

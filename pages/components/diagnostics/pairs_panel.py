@@ -99,7 +99,7 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
                     on_select=partial(_mark, type_id),
                     selection_mode=[BRUSH, PLACE],
                     alt=f"{pairs.label}: heat map of Levenshtein distance and cosine similarity; "
-                    "drag over a region or click on a cell to list its variants",
+                    "drag over a region or click a cell to list its variants",
                 )
     save.buttons(
         partial(pairs_chart.printed, list(types.values()), dark=False),

@@ -99,9 +99,10 @@ def _effect(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     """The effect of the threshold in a sentence."""
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
+    pending = _count_pending(view.scope, rows, threshold)
     st.text(
         f"{lost:,} of {total:,} variants ({lost / total:.2%}) are above a threshold of "
-        f"{threshold}; {_count_pending(view.scope, rows, threshold):,} of them are pending."
+        f"{threshold}; {f'{pending:,}' if pending else 'none'} of them are pending."
     )
 
 
@@ -152,7 +153,7 @@ def _pending(scope: Scope) -> Scope:
     return replace(scope, status=Status.PENDING)
 
 
-@rights.for_leads("change the threshold or reject by it")
+@rights.for_leads("change the threshold or reject the variants above it")
 def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):

@@ -140,8 +140,8 @@ def _order(state: ReviewState) -> str:
         allowed,
         key="order",
         value=value,
-        help="Hardest: a small Levenshtein distance and a high cosine, the pairs that an encoder "
-        f"gets wrong. Most suspicious: flagged by the diagnostics.{doubtful}",
+        help="Hardest: pairs with a small Levenshtein distance and a high cosine, which encoders "
+        f"tend to get wrong. Most suspicious: flagged by the diagnostics.{doubtful}",
     )
 
 

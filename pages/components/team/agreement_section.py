@@ -60,7 +60,7 @@ def draw() -> None:
         return
     found = counts.get(overlap)
     if found is None:
-        st.text("Counting. In a large project this takes some seconds.")
+        st.text("Counting. In a large project this takes a few seconds.")
     elif not found.variants:
         _nothing_yet()
     else:
@@ -86,7 +86,7 @@ def _agreement(found: Overlap) -> None:
     pair, scope, left_out = _scope(found, names)
     if not scope.variants:
         st.text(
-            "No variant has independent verdicts of two people. Choose All to include verdicts "
+            "No variant has independent verdicts from two people. Choose All to include verdicts "
             "given after seeing another one."
         )
         return

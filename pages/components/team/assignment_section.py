@@ -88,7 +88,7 @@ def _save_plan() -> None:
 def _progress(found: Progress | None) -> None:
     """Show how many assigned variants have 0, 1, … verdicts, by type."""
     if found is None:
-        st.text("Counting. In a large project this takes some seconds.")
+        st.text("Counting. In a large project this takes a few seconds.")
         return
     st.text(" ".join(found.in_words()))
     if not found.by_type:
@@ -125,7 +125,7 @@ def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
         "the quota also count."
     )
     if done is None:
-        st.text("Counting. In a large project this takes some seconds.")
+        st.text("Counting. In a large project this takes a few seconds.")
     else:
         _table(everybody, done)
     if rights.only_leads("change quotas"):

@@ -42,7 +42,7 @@ def draw() -> None:
     if found.entries:
         markup.show(_table(found.entries, types))
     else:
-        st.text("There are no such actions.")
+        st.text("No actions match the filters.")
     _buttons(wanted, places, found.older, empty=not found.entries)
 
 

@@ -74,8 +74,8 @@ def _settings() -> None:
             "New reviewers practise first",
             first,
             key=f"gold-first-{first}",
-            help="Reviewers who have not decided on any variant yet finish a practice round before "
-            "they get the queue.",
+            help="Reviewers who have not decided on any variant yet must finish a practice round "
+            "before they see the queue.",
         )
     if chosen != rate:
         open_project.tell(change_rate, chosen)

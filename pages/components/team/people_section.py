@@ -24,8 +24,8 @@ from pages.components.team.lead_only import lead
 _HELP = {
     "Verdicts": "Current verdicts on single variants. Settlements, decisions by rule and undone "
     "decisions are left out.",
-    "Median seconds": "From showing a card to the decision. Times over five minutes were breaks "
-    "and are left out.",
+    "Median seconds": "The time between showing a card and the decision. Times over five minutes "
+    "count as breaks and are left out.",
     "Accepted": "The share of verdicts that are acceptances, with its exact 95% interval.",
     "Gold": "How many verdicts on gold items match the correct verdict. An edit counts as a "
     "rejection.",
@@ -45,7 +45,7 @@ def draw() -> None:
         return
     found, shared = counts.get(person_figures), counts.get(overlap)
     if found is None or shared is None:
-        st.text("Counting. In a large project this takes some seconds.")
+        st.text("Counting. In a large project this takes a few seconds.")
     elif not found:
         with st.container(border=True, key="empty"):
             st.write("Nobody has decided on a variant yet.")

@@ -123,7 +123,7 @@ def test_undo_reverses_the_last_action_even_a_note(loaded_home: Path) -> None:
     undone = ask("review", "undo", "--reviewer", "Ann")
     assert undone == {"undone": 1, "what": "note", "variant": uid}
     assert uid not in pending(loaded_home)
-    assert show("review", "undo", "--reviewer", "Ann").strip() == "Undone: acceptance."
+    assert show("review", "undo", "--reviewer", "Ann").strip() == "Acceptance undone."
     assert uid in pending(loaded_home)
     assert "nothing left" in show("review", "undo", "--reviewer", "Ann")
 

@@ -12,7 +12,7 @@ from tests.support.factories import add_family, person
 
 def test_it_is_shown_narrowed_and_written_to_a_file(tmp_path: Path) -> None:
     ask("init", "--empty")
-    assert show("audit") == "There are no such actions.\n"
+    assert show("audit") == "No actions found.\n"
     with writing(open_home().engine) as session:
         ada, bea = person(session, "Ada"), person(session, "Bea")
         family = add_family(session)

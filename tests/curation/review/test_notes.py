@@ -116,15 +116,15 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     with writing(engine) as session:
         while (undone := actions.undo(session, reviewer_id=ada)) is not None:
             done.append(str(undone))
-    assert done[0].startswith("Undone: rejection and ")
+    assert done[0].startswith("Rejection and ")
     assert done[1:] == [
-        "Undone: acceptance of your own variant.",
-        "Undone: cue correction. Press E on the Review page to get back what you entered.",
-        "Undone: retyping.",
+        "Acceptance of your own variant undone.",
+        "Cue correction undone. Press E on the Review page to get back what you entered.",
+        "Retyping undone.",
         "Note on “The bridge is unsafe.” removed.",
-        "Undone: edit. Press E on the Review page to get back what you entered.",
+        "Edit undone. Press E on the Review page to get back what you entered.",
         "Note on “No part of the bridge is safe.” removed.",
-        "Undone: acceptance.",
+        "Acceptance undone.",
     ]
     with reading(engine) as session:
         assert session.get_one(Variant, 1).status == Status.PENDING

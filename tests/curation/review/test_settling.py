@@ -156,5 +156,5 @@ def test_an_undo_says_that_it_undid_a_settlement(engine: Engine, conflict: int) 
     with writing(engine) as session:
         ada = person(session)
         actions.accept(session, settling(session, conflict), reviewer_id=ada)
-        assert str(actions.undo(session, reviewer_id=ada)) == "Undone: settlement."
+        assert str(actions.undo(session, reviewer_id=ada)) == "Settlement undone."
     assert status(engine, conflict) == Status.CONFLICT

@@ -172,7 +172,7 @@ def test_variants_over_the_threshold_can_be_rejected_and_restored(
     app.button(key="reject-over").click().run()
     assert f"Rejected {len(far)} variants." in texts(app)
     assert rejected(with_source) == far
-    assert "; 0 of them are pending." in texts(app)
+    assert "; none of them are pending." in texts(app)
     app.button(key="undo-threshold").click().run()
     assert f"Undid {len(far)} rejections." in texts(app)
     assert not rejected(with_source)

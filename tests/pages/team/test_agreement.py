@@ -148,7 +148,7 @@ def test_people_and_verdicts_narrow_everything(with_source: Engine, open_page: O
     people = app.selectbox(key="people")
     assert people.options == ["Everybody", f"Ada and {HOSTILE}", "Ada and Cleo"]
     app = people.select_index(2).run()
-    assert "No variant has independent verdicts of two people." in texts(app)
+    assert "No variant has independent verdicts from two people." in texts(app)
     app.session_state["verdicts"] = "All"
     app.run()
     assert metrics(app)["Variants"][0] == "1"

@@ -62,7 +62,7 @@ def test_filters_narrow_the_list(done: str, open_page: OpenPage) -> None:
     assert listed(app).count("<tr>") == 1 + 1
     app.selectbox(key="audit-what").set_value("release").run()
     assert listed(app) == ""
-    assert "There are no such actions." in [text.value for text in app.text]
+    assert "No actions match the filters." in [text.value for text in app.text]
 
 
 def test_pages_are_turned(done: str, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

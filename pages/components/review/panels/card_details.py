@@ -60,7 +60,7 @@ def _make_gold(state: ReviewState, variant: Variant) -> None:
 def why_hidden(state: ReviewState, variant: Variant) -> str:
     """Why something is hidden, and for how long."""
     if not rights.may(Role.REVIEWER):
-        return "Hidden, because reviewers decide on this variant without seeing this."
+        return "Hidden, because this variant is reviewed blind."
     if f",{state.person_id}," in variant.verdicts_by:
         return "Hidden until everybody assigned to this variant has decided."
     return "Hidden until you have decided."

@@ -73,7 +73,7 @@ def test_an_undo_shows_it_as_a_pending_card_again(state: ReviewState, gold: int)
     assert state.message == "Rejected (wrong type): “The bridge is not safe.” Press Z to undo."
     draw(state)
     state.undo()
-    assert (state.message, state.pending("verbal")) == ("Undone: rejection.", left)
+    assert (state.message, state.pending("verbal")) == ("Rejection undone.", left)
     card = draw(state)
     assert card.variant_id == gold and card.gold and not card.settles
     state.edit(card, text="The tunnel isn't safe.")

@@ -82,7 +82,7 @@ def test_undo_shows_the_card_again(state: ReviewState) -> None:
     state.undo()
     assert draw(state).variant_id == first.variant_id
     assert state.pending("verbal") == 3
-    assert state.message == "Undone: acceptance."
+    assert state.message == "Acceptance undone."
     state.undo()
     assert state.message == "There is nothing left to undo."
 
@@ -119,7 +119,7 @@ def test_undoing_another_type_leaves_no_draft(state: ReviewState) -> None:
     state.edit(first, type_id="absolute")
     draw(state)
     state.undo()
-    assert state.message == "Undone: retyping."
+    assert state.message == "Retyping undone."
     state.toggle(Panel.EDIT)
     assert not state.draft(first.variant_id, state.draft_kind)
 
@@ -341,13 +341,13 @@ def test_undo_after_a_skip_brings_the_card_back_and_not_the_decision(state: Revi
     state.accept(first)
     second, third = (skip(state) for _ in range(2))
     state.undo()
-    assert (draw(state).variant_id, state.message) == (third, "Undone: skip.")
+    assert (draw(state).variant_id, state.message) == (third, "Skip undone.")
     state.undo()
     assert draw(state).variant_id == second
     assert not state.skipped
     assert status(state, first.variant_id) == Status.ACCEPTED
     state.undo()
-    assert state.message == "Undone: acceptance."
+    assert state.message == "Acceptance undone."
     state.undo()
     assert state.message == "There is nothing left to undo."
 
@@ -364,7 +364,7 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
     card = draw(other)
     other.accept(card)
     state.undo()
-    assert state.message == "Undone: acceptance."
+    assert state.message == "Acceptance undone."
     state.undo()
     assert draw(state).variant_id == skipped
 
@@ -376,7 +376,7 @@ def test_undo_after_a_reload_reverses_the_last_stored_action(state: ReviewState)
     skip(state)
     reloaded = colleague(state, "Ada")
     reloaded.undo()
-    assert reloaded.message == "Undone: acceptance."
+    assert reloaded.message == "Acceptance undone."
     assert draw(reloaded).variant_id == card.variant_id
 
 

@@ -81,7 +81,7 @@ def test_a_blind_card_explains_to_a_viewer_what_it_hides(
     app = open_page("review")
     app.button(key="g-key").click().run()
     shown = _said(app)
-    assert "reviewers decide on this variant without seeing this" in shown
+    assert "Hidden, because this variant is reviewed blind." in shown
     assert "until you have decided" not in shown
 
 
