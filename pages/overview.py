@@ -19,6 +19,7 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.overview.funnel_chart import funnel_chart
 from pages.components.shared import links
+from pages.components.shared.formatting.decimals import percentages
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project, rights
 from pages.components.shared.variants import source_choice
@@ -204,9 +205,15 @@ def _table(state: Funnel) -> None:
     }
     columns["Type"] = st.column_config.TextColumn(pinned=True, width=175)
     columns["Acceptance"] = st.column_config.NumberColumn(
-        format="percent", help="Share of decided variants that are accepted."
+        help="Share of decided variants that are accepted."
     )
-    st.dataframe(rows, hide_index=True, key="by-type", height="content", column_config=columns)
+    st.dataframe(
+        percentages(rows, "Acceptance"),
+        hide_index=True,
+        key="by-type",
+        height="content",
+        column_config=columns,
+    )
 
 
 def _line(row: FunnelRow) -> dict[str, object]:

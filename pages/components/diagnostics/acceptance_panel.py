@@ -13,6 +13,7 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS
 from pages.components.diagnostics.scope_of_page import PageView, counting
 from pages.components.shared.charts import save, shares
 from pages.components.shared.charts.shares import HeatCell
+from pages.components.shared.formatting.decimals import percentages
 
 DIMENSIONS = {
     "Type": Dimension.TYPE,
@@ -131,19 +132,16 @@ def _table(named: Mapping[str, Outcomes]) -> None:
         for name, found in named.items()
     ]
     number = st.column_config.NumberColumn(format="localized")
-    share = st.column_config.NumberColumn(format="percent")
     columns = dict.fromkeys(
         ("Decided", "Accepted", "Edited", "Rejected", "Conflict", "Pending"), number
     )
     st.dataframe(
-        rows,
+        percentages(rows, "Acceptance", "As written"),
         hide_index=True,
         key="acceptance",
         height="content" if len(rows) <= GROUPS else "auto",
         column_config=columns
         | {
-            "Acceptance": share,
-            "As written": share,
             "Accepted": st.column_config.NumberColumn("Accepted as written", format="localized"),
         },
     )

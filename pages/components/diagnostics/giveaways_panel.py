@@ -12,6 +12,7 @@ from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
 from pages.components.shared.formatting import clock, label
+from pages.components.shared.formatting.decimals import percentages
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import open_project, rights
 from pages.components.shared.variants.picked_variants import open_in_review
@@ -112,27 +113,26 @@ def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
 
 def _table(title: str, scores: Sequence[Score], names: Mapping[str, str]) -> None:
     place = {name: at for at, name in enumerate(names)}
-    share = st.column_config.NumberColumn(format="percent", width="small")
+    small = st.column_config.NumberColumn(width="small")
+    rows = [
+        {
+            title: names.get(score.name, score.name),
+            "Variants": score.records,
+            "Accuracy": score.accuracy,
+            "Chance": score.chance,
+            "Above": score.accuracy - score.chance,
+        }
+        for score in sorted(scores, key=lambda score: place.get(score.name, len(place)))
+    ]
     st.dataframe(
-        [
-            {
-                title: names.get(score.name, score.name),
-                "Variants": score.records,
-                "Accuracy": round(score.accuracy, 3),
-                "Chance": round(score.chance, 3),
-                "Above": round(score.accuracy - score.chance, 3),
-            }
-            for score in sorted(scores, key=lambda score: place.get(score.name, len(place)))
-        ],
+        percentages(rows, "Accuracy", "Chance", "Above"),
         hide_index=True,
         height="content",
         key=f"giveaways-{title}",
         column_config={
             "Variants": st.column_config.NumberColumn(format="localized", width="small"),
-            **dict.fromkeys(("Accuracy", "Chance"), share),
-            "Above": st.column_config.NumberColumn(
-                format="percent", width="small", help="Accuracy minus chance."
-            ),
+            **dict.fromkeys(("Accuracy", "Chance"), small),
+            "Above": st.column_config.NumberColumn(width="small", help="Accuracy minus chance."),
         },
     )
 

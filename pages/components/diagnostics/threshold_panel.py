@@ -19,6 +19,7 @@ from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
 from pages.components.shared.charts import save
+from pages.components.shared.formatting.decimals import percentages
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, open_project, rights, signin
 
@@ -121,17 +122,12 @@ def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict
         table.append(_line("All types", *sums))
     numbers = st.column_config.NumberColumn(format="localized")
     st.dataframe(
-        table,
+        percentages(table, "Share above", digits=2),
         hide_index=True,
         key="cut-by-type",
         width="content",
         height="content",
-        column_config={
-            "Measured": numbers,
-            "Above": numbers,
-            "Pending above": numbers,
-            "Share above": st.column_config.NumberColumn(format="percent"),
-        },
+        column_config=dict.fromkeys(("Measured", "Above", "Pending above"), numbers),
     )
 
 

@@ -16,10 +16,8 @@ from db.run_folders import run_folder
 from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.compare import group_charts
-from pages.components.compare.common import DIFFERENCE
 from pages.components.shared.charts import save
 from pages.components.shared.charts.palette import LIGHT
-from pages.components.shared.formatting.decimals import decimals
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
@@ -180,15 +178,6 @@ def test_groups_are_ranked_by_both_models_and_one_is_shown(
     assert len(groups) == 60
     assert groups["B − A"].round(3).unique().tolist() == [0.5]
     assert "Anchor: The tortoise in the cardboard box is awake." in page_text(app)
-
-
-def test_negative_decimals_in_tables_have_minus_signs_and_stay_numbers() -> None:
-    table = decimals(
-        [{"Anchor": "well-known", "A": -0.25, DIFFERENCE: 0.125, "Correct": True}],
-        signed=[DIFFERENCE],
-    )
-    assert table.to_string(delimiter="|").splitlines()[1] == "0|well-known|−0.250|+0.125|True"
-    assert table.data["A"].tolist() == [-0.25]
 
 
 def test_results_of_one_model_are_shown_before_the_others(

@@ -1,4 +1,4 @@
-"""Tables whose decimals have minus signs."""
+"""Tables whose numbers have minus signs and equally many decimal places."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -26,3 +26,19 @@ def decimals(
         },
         na_rep="–",
     )
+
+
+def percentages(rows: Sequence[Mapping[str, Any]], *columns: str, digits: int = 1) -> Any:
+    """The rows for `st.dataframe`; its own format for percentages varies the decimal places.
+
+    Args:
+        columns: columns of shares from 0 to 1, shown like '12.5%'.
+        digits: decimal places of the percentages.
+    """
+    table = pd.DataFrame(rows)
+    shown = {name: partial(_percentage, digits=digits) for name in columns if name in table}
+    return table.style.format(shown, na_rep="–")
+
+
+def _percentage(share: float, digits: int) -> str:
+    return f"{decimal(100 * share, digits)}%"

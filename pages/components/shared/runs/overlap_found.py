@@ -13,6 +13,7 @@ from curation.release.overlap_fields import SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.decimals import percentages
 from pages.components.shared.runs import overlap_texts
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import made_in_background
@@ -60,7 +61,9 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
     rows = [(row := _row(entry)) | {"Benchmark": _name(row)} for entry in found]
     left_out = {"Data"} if problems else {"Data", "Problem"}
     chosen = st.dataframe(
-        [{name: row[name] for name in row if name not in left_out} for row in rows],
+        percentages(
+            [{name: row[name] for name in row if name not in left_out} for row in rows], "Share"
+        ),
         hide_index=True,
         key="overlap-table",
         placeholder="–",
@@ -74,7 +77,6 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
                 help="Items with a text that shares this many consecutive words with a text of the "
                 "release.",
             ),
-            "Share": st.column_config.NumberColumn(format="percent"),
             "Whole text": st.column_config.NumberColumn(
                 format="localized",
                 help="Items with a text that is identical to a text of the release.",

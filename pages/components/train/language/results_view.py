@@ -9,6 +9,7 @@ from curation.plurals import counted
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock
+from pages.components.shared.formatting.decimals import percentages
 from pages.components.shared.runs import no_results, progress_view
 from pages.components.shared.shell import open_project
 from pages.components.train.language import curves_view, section_choice, train_view
@@ -93,16 +94,11 @@ def _all(done: Sequence[Run]) -> None:
     if len(done) < 2:
         return
     st.header("All runs", anchor=False)
-    share = st.column_config.NumberColumn(format="percent")
     st.dataframe(
-        [_line(run) for run in done],
+        percentages([_line(run) for run in done], "Correct before", "Correct after"),
         hide_index=True,
         key="llm-runs",
-        column_config={
-            "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
-            "Correct before": share,
-            "Correct after": share,
-        },
+        column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},
     )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from db.models import Run
 from pages.components.shared.charts import plot, save
+from pages.components.shared.formatting.decimals import percentages
 from pages.components.shared.shell import open_project
 from pages.components.train.ranking import charts
 from training.ranking.epochs import (
@@ -64,11 +65,12 @@ def show(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
     _draw({labels[run.id]: epochs for run, epochs in found}, panel, key="nevir")
     header, lines = as_table(found)
     with st.expander("Show the numbers", icon=":material/table:", key="nevir-numbers"):
-        percent = st.column_config.NumberColumn(format="percent")
         st.dataframe(
-            [dict(zip(header, line, strict=True)) for line in lines],
+            percentages(
+                [dict(zip(header, line, strict=True)) for line in lines],
+                *(NAMES[name] for name in SHARES),
+            ),
             hide_index=True,
-            column_config={NAMES[name]: percent for name in SHARES},
         )
         st.download_button(
             "Download CSV",
