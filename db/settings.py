@@ -209,7 +209,7 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "database_url": shown_address(settings.url),
         "reviewer": settings.reviewer or "entered in the app",
         "openai_api_key": _set_or_not(settings.openai_api_key.get_secret_value()),
-        "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
+        "openai_base_url": without_login(settings.openai_base_url) or "default",
         "training_lock": settings.training_lock or "in the temporary folder",
         "http_token": _set_or_not(settings.http_token.get_secret_value()),
         "sign_in_leads": settings.sign_in_leads or "nobody signs in",

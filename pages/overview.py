@@ -42,7 +42,7 @@ def _welcome() -> None:
             "This project has no sentences yet. The starter corpus has 1,369 affirmative "
             "sentences in several genres, each with negated, hedged and paraphrased variants "
             "written by language models. It comes with 819 passages whose meaning hinges on one "
-            "clause, and 212 search requests that exclude something. Models have reviewed four "
+            "clause, and 212 search queries that exclude something. Models have reviewed four "
             "fifths of the variants; their verdicts count until you decide otherwise. The last "
             "fifth is left for you to review."
         )

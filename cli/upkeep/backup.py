@@ -35,6 +35,6 @@ def backup(
     show(
         made.facts,
         as_json,
-        f"The backup is {made.path} ({size_text(made.size)}): the database and {files}.",
+        f"Backup saved as {made.path} ({size_text(made.size)}): the database and {files}.",
         "Run 'hedgerow db restore FILE' to restore it.",
     )

@@ -95,7 +95,7 @@ PASSAGES = Corpus(
     source=source_names.PASSAGES,
     about=(
         "819 statements, each with a passage that supports it, the same passage with one "
-        "clause weakened or negated, and search requests that only one of the passages answers."
+        "clause weakened or negated, and search queries that only one of the passages answers."
     ),
     anchors=819,
     reviewer="passages-llm",
@@ -107,7 +107,7 @@ EXCLUSIONS = Corpus(
     id="exclusions",
     source=source_names.EXCLUSIONS,
     about=(
-        "212 search requests that exclude something (apart from, other than, without), with "
+        "212 search queries that exclude something (apart from, other than, without), with "
         "matching texts and texts about what is excluded."
     ),
     anchors=212,
@@ -126,8 +126,8 @@ CORPORA = {
             id="antonyms",
             source=source_names.ANTONYMS,
             about=(
-                "12,344 sentences whose predicate has an antonym: negated, with the antonym, and "
-                "with the antonym negated."
+                "12,344 sentences whose predicate has an antonym, each with three variants: the "
+                "predicate negated, the antonym, and the antonym negated."
             ),
             anchors=12_344,
             reviewer="",
@@ -138,7 +138,7 @@ CORPORA = {
             id="claims",
             source=source_names.CLAIMS,
             about=(
-                "6,890 statements with two affirmations, two weaker versions and two "
+                "6,890 statements, each with two affirmations, two weaker versions and two "
                 "contradictions, all free-form."
             ),
             anchors=6_890,
@@ -151,7 +151,7 @@ CORPORA = {
 """Every corpus by its id."""
 
 FIRST = (STARTER, PASSAGES, EXCLUSIONS)
-"""The corpora of a new project: sentences, passages and search requests."""
+"""The corpora of a new project: sentences, passages and search queries."""
 
 
 def corpus(corpus_id: str) -> Corpus:

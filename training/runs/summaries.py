@@ -159,7 +159,7 @@ def recounted(result: Result) -> str:
 
 def backed_up(result: Result) -> str:
     files = counted(result["files"], "artifact") if result["files"] is not None else "no artifacts"
-    return f"The backup is {result['path']}. It contains the database and {files}."
+    return f"Backup saved as {result['path']}. It contains the database and {files}."
 
 
 def checked(result: Result) -> str:

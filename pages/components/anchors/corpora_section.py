@@ -109,7 +109,8 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
     if not number:
         st.text("Every pending variant has a flag.")
         return
-    st.text(f"{_pending(number)} no flag, because no check found a problem.")
+    verb = "is" if number == 1 else "are"
+    st.text(f"{counted(number, 'pending variant')} {verb} unflagged: no check found a problem.")
     if signin.reviewer_id() is None:
         with st.popover(f"Accept {number:,} variants", icon=":material/check:"):
             st.write("Decisions are stored under your name so that they can be undone.")
@@ -121,10 +122,6 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
         help=f"Accepts the unflagged variants in your name. {_UNDO}",
     ):
         _accept(corpus, number)
-
-
-def _pending(number: int) -> str:
-    return f"{counted(number, 'pending variant')} {'has' if number == 1 else 'have'}"
 
 
 def _accept(corpus: Corpus, number: int) -> None:

@@ -119,7 +119,7 @@ def in_words(found: Lengths) -> str:
     return (
         f"{found.share(found.short):.0%} of these anchors have fewer than {SHORT} words (about "
         f"half in the paper), and {found.share(found.long):.0%} have more than {LONG} (about a "
-        f"tenth in the paper). The median length in words is {found.median}."
+        f"tenth in the paper). The median length is {counted(found.median, 'word')}."
     )
 
 

@@ -107,7 +107,7 @@ def _below_file(file: _Opened, *, key: str) -> None:
     accept = st.checkbox(
         "Accept variants without a verdict",
         key=f"variants-accept-{key}",
-        help="If selected, the model reviewer 'data set labels' accepts them, and a person's "
+        help="If selected, the model reviewer 'data set labels' accepts them, but a person's "
         "verdict still outranks it. Otherwise, they stay pending until somebody reviews them.",
     )
     # The code below can fail. The fields above keep their input because they are already rendered.

@@ -19,7 +19,7 @@ RUNS = 50
 
 ALL_ANCHORS = {
     Which.WITHOUT: "Anchors without variants of these types",
-    Which.SLOTS: "Anchors that lack an accepted or pending variant of at least one type",
+    Which.SLOTS: "Anchors missing accepted or pending variants",
     Which.FAILED: "Anchors with failed calls in an earlier run",
 }
 
@@ -61,7 +61,7 @@ def draw() -> Choice | None:
         step=100,
         key="generate-limit",
         placeholder="All",
-        help="Number of anchors, chosen at random by the seed.",
+        help="Number of anchors to sample at random. The seed determines which ones.",
         persist_state="session",
     )
     run = None

@@ -190,7 +190,7 @@ def _selection() -> JudgeSelection:
         step=100,
         placeholder="All",
         key="opinion-limit",
-        help="Takes the first variants in the random order of Review.",
+        help="Takes the first variants in Review's random order.",
         persist_state="session",
     )
     flagged = right.checkbox("Flagged only", key="opinion-flagged", persist_state="session")
@@ -347,12 +347,12 @@ def _agreement(counts: CachedCounts) -> None:
             f"{what} {verdicts.get(verdict, 0):,}" for verdict, what in _SAYS.items()
         )
         st.text(
-            f"{judge.name}: {counted(judge.opinions, 'opinion')}, {state}."
+            f"{judge.name} · {counted(judge.opinions, 'opinion')} · {state}"
             + (f"\nIt would {accepts}, {edits} and {rejects}." if verdicts else "")
         )
         agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
         "Based on all variants that both people and models have judged. For a less biased "
-        "measure, use a random sample under Judges that people have reviewed blind."
+        "estimate, review a random sample blind under Judges."
     )
     st.page_link("pages/settings.py", label="Switch a model on or off in Settings")

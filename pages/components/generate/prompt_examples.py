@@ -88,9 +88,9 @@ def _form(chosen: PromptVersion, role: Role) -> None:
         row_height=_ROW,
         column_config={
             "Use": st.column_config.CheckboxColumn(width=60, pinned=True),
-            "Type": st.column_config.TextColumn(width=130),
-            "Anchor": st.column_config.TextColumn(width=200),
-            "Variant": st.column_config.TextColumn(width=200),
+            "Type": st.column_config.TextColumn(width=110),
+            "Anchor": st.column_config.TextColumn(width=280),
+            "Variant": st.column_config.TextColumn(width=280),
         },
     )
     kept = [example for example, row in zip(found, edited, strict=True) if row["Use"]]

@@ -238,7 +238,8 @@ def _cues(counts: CachedCounts, run_id: int | None) -> None:
     rows = _in_order(rows, {type_id: entry.label for type_id, entry in types.items()})
     labels = {row.type_id: _label(row.type_id, types) for row in rows}
     st.header("Cues", anchor=False)
-    st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")
+    used = ", ".join(_coverage(rows, type_id, types, labels) for type_id in labels)
+    st.text(f"Cues used: {used}.")
     st.dataframe(
         [
             {
@@ -269,5 +270,5 @@ def _coverage(
 ) -> str:
     used = len({row.printed for row in rows if row.type_id == type_id})
     if type_id not in types or not types[type_id].needs_cue:
-        return f"{labels[type_id]}: {used} cues"
-    return f"{labels[type_id]}: {used} of {len(cue_list(types[type_id]))} cues"
+        return f"{used} ({labels[type_id]})"
+    return f"{used} of {len(cue_list(types[type_id]))} ({labels[type_id]})"

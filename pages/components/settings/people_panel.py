@@ -32,7 +32,7 @@ def draw() -> None:
         if message := st.session_state.pop(_MESSAGE, ""):
             st.text(message)
         error_messages.show_kept(_PERSON)
-        if rights.only_leads("change people"):
+        if rights.only_leads("add or edit people"):
             if not signin.signs_in():  # otherwise, people are added when they sign in
                 _add_form()
             if found:
@@ -85,7 +85,7 @@ def _changes(found: Sequence[Person]) -> None:
     """Choose a person and an action."""
     by_id = {one.id: one for one in found}
     chosen = st.selectbox(
-        "Change a person",
+        "Edit a person",
         list(by_id),
         index=None,
         key=_PERSON,

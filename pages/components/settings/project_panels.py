@@ -85,8 +85,9 @@ def _threshold() -> None:
             LARGEST_THRESHOLD,
             now,
             key=f"threshold-{now}",
-            help="Variants that differ from their anchor by more characters are flagged as too "
-            "far from it. The order 'Hardest' in Review also depends on this threshold.",
+            help="Variants that differ from their anchor by more than this many characters are "
+            "flagged as too far from it. The order 'Hardest' in Review also depends on this "
+            "threshold.",
         )
         over = open_project.ask(count_over_threshold, value)
         if value == now:
@@ -117,8 +118,8 @@ def _encoder() -> None:
             open_project.ask(known_encoders),
             key=f"encoder-{now}",
             accept_new_options=True,
-            help="Its cosine similarities order the review queues. Choose an encoder, or enter a "
-            "folder or a model on the Hugging Face Hub, such as "
+            help="The review queues are sorted by its cosine similarities. Choose an encoder, or "
+            "enter a folder or a model on the Hugging Face Hub, such as "
             "sentence-transformers/all-mpnet-base-v2.",
         )
         missing = open_project.ask(count_without_active_cosine)
@@ -162,7 +163,7 @@ def _models(counts: CachedCounts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
-            "A model's verdict counts for variants that no person has decided. If you switch a "
+            "A model's verdict counts for variants that no person has decided on. If you switch a "
             "model off, its decisions are kept but do not count."
         )
         models = open_project.ask(model_verdicts.model_reviewers)

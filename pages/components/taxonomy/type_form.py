@@ -123,8 +123,8 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         "\n".join(known.require_words),
         key=form.of("words"),
         height=80,
-        placeholder="One per line. If empty, "
-        + ("calls use the paper's cues" if with_cue else "no word is required"),
+        placeholder="One per line. "
+        + ("Leave empty to use the paper's cues." if with_cue else "Leave empty to require none."),
     )
     required = st.multiselect(
         "Must add",

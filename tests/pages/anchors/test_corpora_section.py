@@ -125,7 +125,7 @@ def test_one_click_accepts_unflagged_variants_and_one_undoes_it(
         number = count_unflagged(session, CORPUS.id)
     assert number
     page.run()
-    assert f"{number} pending variants have no flag" in texts(page)
+    assert f"{number} pending variants are unflagged" in texts(page)
     assert buttons(page)["accept-antonyms"] == f"Accept {number} variants"
     page.button(key="accept-antonyms").click().run()
     assert not page.exception

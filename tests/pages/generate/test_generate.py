@@ -165,7 +165,7 @@ def test_a_run_paused_at_its_budget_continues_with_a_higher_one(
     assert costs["Per variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
     cues = app.dataframe[1].value
     assert set(cues["Type"]) == {"Hedge: single word", "Hedge: phrase"}
-    assert cues["Calls"].sum() == 20 and "of 134 cues" in page_text(app)
+    assert cues["Calls"].sum() == 20 and "of 134 (" in page_text(app)
     app.selectbox("generate-result").set_value("all").run()
     assert app.dataframe[1].value["Calls"].sum() == 20
 
@@ -400,4 +400,4 @@ def test_rules_write_frames_for_the_types_that_are_chosen(
     assert {row.type_id for row in rows} == {"free_hedge"} and len(rows) == 10
     frames = {row.cue for row in rows}
     app.run().segmented_control("step").set_value("Results").run()
-    assert f"Free hedge: {len(frames)} cues" in page_text(app)
+    assert f"Cues used: {len(frames)} (Free hedge)." in page_text(app)

@@ -65,7 +65,7 @@ def test_a_trial_then_the_run_then_the_agreement(
     carry_out(started[1], with_source)
     app.run()
     assert "Nothing to judge" in page_text(app)
-    assert "judge: gpt-4o-mini, prompt 1: 14 opinions, switched off.\nIt would " in page_text(app)
+    assert "judge: gpt-4o-mini, prompt 1 · 14 opinions · switched off\nIt would " in page_text(app)
     assert "Nobody has decided on a variant that it has judged yet." in page_text(app)
     with writing(with_source) as session:
         assert list_runs(session, kind=opinion_run.KIND)[0].state is RunState.DONE

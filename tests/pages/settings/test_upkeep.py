@@ -45,7 +45,7 @@ def test_a_backup_is_made_and_listed(
     assert carry_out(with_source, started[0]) == BACKUP
     app = open_page("settings")
     (made,) = (home / "backups").iterdir()
-    assert f"The backup is {made}. It contains the database and no artifacts." in texts(app)
+    assert f"Backup saved as {made}. It contains the database and no artifacts." in texts(app)
     listed = [table.value for table in app.dataframe if "Backup" in table.value]
     assert listed[0]["Backup"].tolist() == [str(made)]
 

@@ -134,7 +134,8 @@ def _fine_points() -> dict[str, Any]:
         5,
         key="generate-attempts",
         persist_state="session",
-        help="Maximum number of attempts after server errors and unusable answers.",
+        help="Maximum number of attempts, including retries after server errors and unusable "
+        "answers.",
     )
     tokens = row.number_input(
         "Maximum answer length (tokens)",

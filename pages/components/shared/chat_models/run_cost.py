@@ -165,5 +165,6 @@ def _time(found: RunEstimate, request: GenerationRequest) -> str:
     if found.seconds is None:
         return "The time is not known yet."
     return (
-        f"Takes {progress_view.duration(found.seconds)} at {request.concurrency} concurrent calls."
+        f"Takes {progress_view.duration(found.seconds)} with {request.concurrency} "
+        "concurrent calls."
     )

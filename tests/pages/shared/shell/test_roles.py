@@ -159,7 +159,7 @@ def test_a_lead_gives_roles_but_keeps_the_last(
     assert "Ada is now a reviewer." in give("Ada", Role.REVIEWER)
     with reading(team) as session:
         assert is_lead(session, ids["Vic"]) and not is_lead(session, ids["Ada"])
-    assert "Only leads can change people." in _said(app.run())
+    assert "Only leads can add or edit people." in _said(app.run())
 
 
 def test_without_a_provider_the_names_of_leads_open_nothing(
