@@ -131,7 +131,7 @@ def _lines(
         lines += _of_judge(one, precision)
     lines.append(
         "A type qualifies if the lower bound of the 95% interval of the precision reaches "
-        f"{precision:.0%}, on at least {FEWEST} items that the model accepts."
+        f"{precision:.0%}, on at least {FEWEST} variants that the model accepts."
     )
     return lines
 

@@ -115,7 +115,7 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     app.segmented_control("step").set_value("Judges").run()
     ranking = app.dataframe[0].value
     assert list(ranking["Judge"]) == ["judge: gpt-4o-mini, prompt 1"]
-    assert list(ranking["Items"]) == [14] and list(ranking["Consistency"]) == [100.0]
+    assert list(ranking["Variants"]) == [14] and list(ranking["Consistency"]) == [100.0]
     assert "42 answers on 14 variants. Two answers on the same variant" in page_text(app)
     verdicts = app.dataframe[2].value
     assert verdicts["People reject"].sum() == 14 and verdicts["People accept"].sum() == 0

@@ -56,7 +56,7 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
         [
             {
                 "Judge": one.name,
-                "Items": one.together.items,
+                "Variants": one.together.items,
                 "Agree": as_text(one.together.agreement, as_percent=True),
                 "Kappa": as_text(one.together.kappa),
                 "Precision of 'accept'": as_text(one.together.precision, as_percent=True),
@@ -69,13 +69,13 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
         key="judges-ranking",
         placeholder="–",
         column_config={
-            "Items": number(
+            "Variants": number(
                 format="localized",
                 help="Variants that the model has judged and people have decided blind.",
             ),
             "Calibration error": number(
                 format="%.0f%%",
-                help="Expected calibration error: the difference between the model's stated "
+                help="Expected calibration error: the average gap between the model's stated "
                 "certainty and how often it is right.",
             ),
             "Consistency": number(
@@ -109,7 +109,7 @@ def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
 def _line(row: TypeFigures, labels: Mapping[str, str]) -> dict[str, object]:
     return {
         "Type": labels.get(row.type_id, row.type_id),
-        "Items": row.items,
+        "Variants": row.items,
         "People accept": _percent(row.base_rate),
         "Agree": as_text(row.agreement, as_percent=True),
         "By chance": _percent(row.by_chance),
@@ -181,7 +181,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             key="judges-precision",
             width=260,
             help="A type qualifies if the lower bound of the 95% Clopper–Pearson interval "
-            f"reaches this value, on at least {FEWEST} items that the model accepts.",
+            f"reaches this value, on at least {FEWEST} variants that the model accepts.",
         )
         precision = float(percent) / 100
         trusted = one.trusted(precision)

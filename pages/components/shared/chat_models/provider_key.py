@@ -1,7 +1,7 @@
 """The provider's key: from the environment, or typed in for this session and one address.
 
 A typed key is only kept in the session, and a run's process gets it through its environment. It is
-stored nowhere, never sent back to the browser, and only sent to the address that it was typed in
+stored nowhere, never sent back to the browser, and sent only to the address that it was typed in
 for. The environment's key is sent to the environment's address and to OpenAI.
 """
 
@@ -70,7 +70,7 @@ def draw(base_url: str, place: str = "") -> None:
         args=(_BOX + place, base_url),
         placeholder="" if lacks(base_url) else "Usually not needed for your own server",
         help=f"To set it for all sessions, use {KEY_VARIABLE} in the environment or in .env. It is "
-        "never stored in the database or a log, and only sent to this address.",
+        "never stored in the database or a log, and is sent only to this address.",
     )
     if open_project.settings().openai_api_key.get_secret_value():
         own = without_login(address_of("", open_project.settings()))

@@ -54,7 +54,7 @@ def price(model: str) -> Price:
             "server, enter the provider's price."
         )
     else:
-        table = f"is from Hedgerow's price table of {DATED}"
+        table = f"is from Hedgerow's price table, dated {DATED}"
         origin = "was set in this project" if is_own else table
         st.caption(f"The price {origin}. Check it with your provider.")
     return typed
