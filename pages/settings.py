@@ -114,7 +114,7 @@ def _versions() -> None:
     )
 
 
-frame.begin("Settings", "The settings of this project and this machine, and how to change them.")
+frame.begin("Settings", "View and change settings, back up the project and check it.")
 project_panels.draw()
 theme.draw()
 _machine()

@@ -94,7 +94,10 @@ def _threshold() -> None:
             st.text(f"Variants above the threshold: {over.now:,}.")
         else:
             st.text(f"Variants above {value}: {over.then:,}. Above {now}: {over.now:,}.")
-        st.caption("Counts measured variants in use. Free-form types have no threshold.")
+        st.caption(
+            "Superseded, retired and unmeasured variants do not count. "
+            "Free-form types have no threshold."
+        )
         st.button(
             "Change the threshold",
             key="change-threshold",
