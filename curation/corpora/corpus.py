@@ -80,7 +80,7 @@ STARTER = Corpus(
     source=source_names.STARTER,
     about=(
         "1,369 sentences in many genres, with variants of the paper's six types, negated "
-        "antonyms and some unsupported claims. Two models have reviewed the variants."
+        "antonyms and some unsupported claims. Language models have reviewed every variant."
     ),
     anchors=1_369,
     reviewer="starter-llm",
