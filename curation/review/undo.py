@@ -32,7 +32,7 @@ class Done(StrEnum):
     REJECT = "reject"
     SETTLE = "settlement"
     EDIT = "edit"
-    RETYPE = "retype"
+    RETYPE = "change of type"
     CUE = "cue correction"
     OWN = "own variant"
     NOTE = "note"
@@ -43,7 +43,6 @@ class Done(StrEnum):
 _NOUNS = {
     Done.ACCEPT: "acceptance",
     Done.REJECT: "rejection",
-    Done.RETYPE: "retyping",
     Done.OWN: "acceptance of your own variant",
 }
 """Nouns for actions whose word is not a noun."""

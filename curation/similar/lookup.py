@@ -19,7 +19,7 @@ _SPARE = 500
 LOW_COSINE = 0.6
 """If the highest cosine is lower, no variant found says something similar."""
 
-NONE_SIMILAR = "None of these variants is really similar: all cosines are low."
+NONE_SIMILAR = "None of these variants is very similar: all cosine similarities are low."
 """A remark for that case."""
 
 

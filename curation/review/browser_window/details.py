@@ -95,7 +95,7 @@ def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
     if prompt := written_by(session, variant):
         lines.append(prompt)
     if variant.parent_id is not None:
-        lines.append(f"An edit of {session.get_one(Variant, variant.parent_id).uid}.")
+        lines.append(f"Edited from {session.get_one(Variant, variant.parent_id).uid}.")
     if focus.made_for != focus.anchor:
         lines.append(f"Made for an earlier text of the anchor: {focus.made_for}")
     return lines

@@ -203,7 +203,7 @@ class ReviewState(Undoing, Resuming, Viewer):
                 note=note,
             )
 
-        if self._act(shown, "Retyped" if text is None else "Edited", do):
+        if self._act(shown, "Type changed" if text is None else "Edited", do):
             self.edited += 1
 
     def retype(self, shown: ShownCard, type_id: str) -> None:

@@ -77,7 +77,8 @@ def trail(found: Settled, label: str) -> Markup:
     )
     old, new = diff(found.anchor, found.text)
     gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(
-        make_gold(found.uid), "Use it to test or train reviewers: its correct verdict is known."
+        make_gold(found.uid),
+        "Use this variant to test or train reviewers. Its correct verdict is known.",
     )
     return Markup(
         '<div class="hg-card hg-line hg-trail"><div class="hg-head"><span class="hg-type">{}</span>'

@@ -51,7 +51,8 @@ def draw(view: PageView) -> None:
     st.header("Acceptance", anchor=False)
     st.text(
         "Acceptance is the share of decided variants that were accepted as written or after an "
-        "edit. The texts that reviewers wrote in edits are not counted separately."
+        "edit. An edited variant counts once. Variants that reviewers wrote from scratch are not "
+        "counted."
     )
     if not any(group.decided for group in named.values()):
         st.text("None of the selected variants has been decided yet.")

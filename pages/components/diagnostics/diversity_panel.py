@@ -55,7 +55,7 @@ def _cues_of_type(view: PageView, entry: VariantType, cues: Counter[str]) -> Non
     if use is not None:
         listed = len(use.used) + len(use.unused)
         others = f"; not on the list: {len(use.others)}" if use.others else ""
-        st.text(f"In use: {len(use.used)} of {counted(listed, 'cue')} on {whose} list{others}.")
+        st.text(f"Used: {len(use.used)} of the {counted(listed, 'cue')} on {whose} list{others}.")
     if cues:
         _ranking(view, entry, cues, name="cues", what="cue")
     if use is not None and use.unused:

@@ -85,7 +85,7 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
     number = counted(sum(row.number for pairs in types.values() for row in pairs.rows), "variant")
     st.text(
         f"{number}. The top left of each chart shows small changes that the encoder barely "
-        "notices. If they are negations, the encoder gets these pairs wrong."
+        "notices. If such a change is a negation, the encoder gets the pair wrong."
     )
     rounds = st.session_state.setdefault(_ROUNDS, Counter())
     selected: dict[str, Any] = {}

@@ -269,7 +269,7 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType, *, is_mar
         button(label_of("Accept", shown), "a", state.accept, shown, kind="primary")
         button(label_of("Reject with a note", shown), "x", state.toggle, Panel.REASON)
         button("Edit", "e", state.toggle, Panel.EDIT)
-        button("Retype", "t", state.toggle, Panel.RETYPE)
+        button("Change type", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
         button(discuss_label(is_marked), "d", state.discuss, shown)

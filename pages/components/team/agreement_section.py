@@ -28,8 +28,9 @@ _HELP = {
     "an earlier verdict tend to follow it.",
     "Agreement": "The share of pairs of verdicts on the same variant that agree. An edit counts as "
     "a rejection.",
-    "Alpha": "Krippendorff's alpha for any number of people: 0 is chance, 1 is full agreement.",
-    "Kappa": "Cohen's kappa for two people: 0 is chance, 1 is full agreement.",
+    "Alpha": "Krippendorff's alpha for any number of people: 0 is chance agreement, 1 is "
+    "full agreement.",
+    "Kappa": "Cohen's kappa for two people: 0 is chance agreement, 1 is full agreement.",
     "Accepted": "The share of verdicts that are acceptances.",
 }
 

@@ -73,8 +73,8 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
     )
     st.caption(
         f"Brackets show 95% intervals for {FEWEST} or more verdicts. If intervals overlap, a "
-        "difference between two people may be chance. It may also come from the cards that each "
-        "person got; gold items are the same for everybody."
+        "difference between two people may be due to chance. It may also be due to the cards that "
+        "each person got; gold items are the same for everybody."
     )
     st.header("Accepted, by type", anchor=False)
     st.dataframe(_by_type(found), key="people-types", height="content")

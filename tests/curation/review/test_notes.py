@@ -120,7 +120,7 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     assert done[1:] == [
         "Acceptance of your own variant undone.",
         "Cue correction undone. Press E on the Review page to get back what you entered.",
-        "Retyping undone.",
+        "Change of type undone.",
         "Note on “The bridge is unsafe.” removed.",
         "Edit undone. Press E on the Review page to get back what you entered.",
         "Note on “No part of the bridge is safe.” removed.",

@@ -288,8 +288,8 @@ def test_cues_and_negators_are_listed_with_their_entropy(
         fill(session)
     shown = texts(section(open_page("diagnostics"), "Cues & negators"))
     assert "Hedge: single word: 1 cue, entropy 0.00 bits." in shown
-    assert "In use: 1 of 134 cues on the paper's list." in shown
-    assert "In use: 1 of 45 cues on the paper's list." in shown
+    assert "Used: 1 of the 134 cues on the paper's list." in shown
+    assert "Used: 1 of the 45 cues on the paper's list." in shown
     assert "Absolute negator: 1 negator, entropy 0.00 bits." in shown
 
 

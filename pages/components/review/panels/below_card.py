@@ -1,4 +1,4 @@
-"""Panels below the card: a rejection with a note, retyping, notes, your latest decisions, keys."""
+"""Panels below the card: rejection notes, types, notes, your latest decisions, keys."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -119,7 +119,7 @@ def test_undoing_another_type_leaves_no_draft(state: ReviewState) -> None:
     state.edit(first, type_id="absolute")
     draw(state)
     state.undo()
-    assert state.message == "Retyping undone."
+    assert state.message == "Change of type undone."
     state.toggle(Panel.EDIT)
     assert not state.draft(first.variant_id, state.draft_kind)
 
