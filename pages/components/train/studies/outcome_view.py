@@ -38,8 +38,8 @@ from training.studies.study_run import benchmark_run, trained_names
 RELATIVE, POINTS = "percent", "points"
 
 _PAPER = (
-    "Hollow bars: the paper's results for all-mpnet-base-v2 on its own tests, data and "
-    "triples. Compare the direction, not the size."
+    "Hollow bars: the paper's results for all-mpnet-base-v2, with other "
+    "training data and tests. Compare the direction, not the size."
 )
 _OF_FIGURE_2 = (
     "The paper tried 10,000 to 200,000 triples. About 150,000 balanced negation and general "
