@@ -145,7 +145,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     there = [figure for figure in NAMES if any(row.figure == figure for row in rows)]
     before = {row.figure: row.before for row in rows}
     base = {
-        "Training": "base encoder",
+        "Condition": "base encoder",
         "Results": None,
         "State": None,
         "Triples": None,
@@ -154,7 +154,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     }
     table: list[dict[str, Any]] = [
         {
-            "Training": trial.label,
+            "Condition": trial.label,
             "Results": f"/train?step=Results&run={trial.run.id}",
             "State": _state(run, trial.run),
             "Triples": trial.run.result.get("triples"),
