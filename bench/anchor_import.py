@@ -10,7 +10,7 @@ most 3 times as long.
 
 ``--triples`` imports this many untyped triples as variants instead (in the format of HedgeTriple,
 four negations and two hedges per anchor, shuffled). The bench prints the CPU seconds for reading
-them from JSON lines and from Parquet, compared with loading the same file into memory with ``json``
+them from JSON Lines and from Parquet, compared with loading the same file into memory with ``json``
 and pyarrow, the CPU seconds for comparing and for storing them, and the peak memory.
 """
 

@@ -24,7 +24,7 @@ def export_release(
             "--format",
             metavar="NAME",
             callback=one_of(format_names),
-            help="Hugging Face data set, JSON lines, CSV of pairs, question pairs for language "
+            help="Hugging Face data set, JSON Lines, CSV of pairs, question pairs for language "
             "models (same as 'hedgerow llm pairs'), or a format from a plug-in: "
             f"{', '.join(format_names())}.",
         ),

@@ -181,7 +181,7 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
     if not added and not gone:
         return (
             f"The variants are the same as in release {newest.number}. Freeze them again only if "
-            "the taxonomy has changed, or their provenance, such as who accepted them."
+            "the taxonomy or their provenance (such as who accepted them) has changed."
         )
     return f"Since release {newest.number}: {added:,} added, {gone:,} removed."
 

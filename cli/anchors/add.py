@@ -39,7 +39,7 @@ _EXAMPLE_TEXT = 60
 def anchors_add(
     file: Annotated[
         str,
-        typer.Argument(help="CSV, TSV, JSON lines, Parquet or plain text; - reads standard input."),
+        typer.Argument(help="CSV, TSV, JSON Lines, Parquet or plain text; - reads standard input."),
     ],
     column: Annotated[
         str | None, typer.Option(help="Column with the sentences (default: detected).")

@@ -26,7 +26,7 @@ def variants_add(
         Path,
         typer.Argument(
             metavar="FILE_OR_FOLDER",
-            help="CSV, TSV, JSON, JSON lines, Parquet, or the folder or zip file of an export.",
+            help="CSV, TSV, JSON, JSON Lines, Parquet, or the folder or zip file of an export.",
         ),
     ],
     mapping: Annotated[

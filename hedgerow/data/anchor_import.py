@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Texts = Any
 """Sources of anchors: a list of sentences, a pandas DataFrame, a `datasets.Dataset`, or the path of
-a CSV, TSV, JSON lines, Parquet or text file."""
+a CSV, TSV, JSON Lines, Parquet or text file."""
 
 
 @dataclass(frozen=True)

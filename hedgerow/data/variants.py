@@ -92,7 +92,7 @@ class Variants:
         """Import variants with their anchors. Existing anchors and variants are skipped.
 
         Args:
-            file: a CSV, TSV, JSON, JSON lines or Parquet file, or the folder or zip file of an
+            file: a CSV, TSV, JSON, JSON Lines or Parquet file, or the folder or zip file of an
                 export.
             mapping: column → its role: 'anchor', 'text', 'type', 'cue', 'verdict', 'hedge',
                 'negation', 'ignore' and so on, or a variant type. You only need it for columns

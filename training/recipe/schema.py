@@ -82,8 +82,8 @@ class Recipe(BaseModel):
     """
 
     types: Weights = Field(default_factory=dict)
-    """By type id, the probability (0 to 1) that a variant is used whenever its family is used. 0
-    excludes a type; types without a value are always used. With the loss 'triples', only 0 or 1.
+    """Probability (0 to 1), by type id, that a variant is used when its family is used. 0 excludes
+    a type; types without a value are always used. With the loss 'triples', only 0 or 1.
     """
 
     max_triples: int | None = Field(default=None, ge=2)
@@ -142,23 +142,23 @@ class Recipe(BaseModel):
     """
 
     retention: float = Field(default=10.0, ge=0, le=1000)
-    """Reduces forgetting: the weight for keeping the embeddings and cosines of unrelated texts
-    close to the base encoder's. 0 switches it off.
+    """Weight of the loss that keeps the embeddings and cosines of unrelated texts close to the base
+    encoder's. Higher values reduce forgetting. 0 switches it off.
     """
 
     retention_file: str | None = Field(default=None, min_length=1)
     """File with additional retention text, one sentence per line."""
 
     interpolation: float = Field(default=0.75, gt=0, le=1)
-    """Reduces forgetting: the share of the finetuned weights when they are averaged with the base
-    encoder's (Wortsman et al. 2022, WiSE-FT). The upper third of the layers, where training costs
-    the most retrieval quality, gets a third of this share. 1: no averaging.
+    """Share of the finetuned weights when they are averaged with the base encoder's (Wortsman et
+    al. 2022, WiSE-FT). Lower values reduce forgetting. The upper third of the layers, where
+    training costs the most retrieval quality, gets a third of this share. 1: no averaging.
     """
 
     soup: int = Field(default=1, ge=1, le=100)
     """Number of runs, each with the data in a different order, whose weights are averaged (Wortsman
     et al. 2022, “Model soups”). This improves the negation scores a little, but it multiplies the
-    training time. Always 1 with early_stopping or max_steps.
+    training time. Counts as 1 with early_stopping or max_steps.
     """
 
     lora_rank: int | None = Field(default=64, ge=1, le=1024)

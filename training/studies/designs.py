@@ -160,10 +160,10 @@ def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
     """A design of the runs that have enough data: at least this many, including all data."""
     for arm in arms:
         if not _fills_a_batch(arm):
-            notes = [*notes, f"Left out: “{arm.label}”. {_too_few(arm)}"]
+            notes = [*notes, f"Left out: “{arm.label}”. It {_too_few(arm)}"]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     if not able or able[0] is not arms[0]:
-        return Design([], notes, _too_few(arms[0]))
+        return Design([], notes, f"“{arms[0].label}” {_too_few(arms[0])}")
     if len(able) < least:
         return Design([], notes, f"There is not enough data to compare. {notes[-1]}")
     return Design(able, notes)
@@ -171,8 +171,8 @@ def _checked(arms: list[Arm], notes: list[str], *, least: int = 2) -> Design:
 
 def _too_few(arm: Arm) -> str:
     return (
-        f"A run needs {_needed(arm):,} usable anchors to fill a batch, but has only about "
-        f"{_families(arm):,.0f}. Accept more variants, or lower batch_size."
+        f"has only about {_families(arm):,.0f} usable anchors, but a run needs {_needed(arm):,} to "
+        "fill a batch. Accept more variants, or lower batch_size."
     )
 
 

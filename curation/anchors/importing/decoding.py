@@ -16,7 +16,7 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_LINE = 1024 * 1024
 """Maximum line length in bytes; a longer line means that line breaks are missing."""
 
-ACCEPTED = "CSV, TSV, JSON lines, Parquet or plain text"
+ACCEPTED = "CSV, TSV, JSON Lines, Parquet or plain text"
 
 PARQUET = b"PAR1"
 

@@ -1,4 +1,4 @@
-"""JSON lines, Parquet and plain text files of anchors."""
+"""JSON Lines, Parquet and plain text files of anchors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -52,7 +52,7 @@ def read_jsonl(text: str, *, name: str) -> FileTable:
     """
     if text.lstrip()[:1] == "[":
         raise HedgerowError(
-            f"Expected one JSON object per line, but {name} is a list; write it as JSON lines "
+            f"Expected one JSON object per line, but {name} is a list; write it as JSON Lines "
             "(pandas: to_json(orient='records', lines=True))."
         )
     records: list[dict[str, Any]] = []

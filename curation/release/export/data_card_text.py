@@ -43,9 +43,9 @@ frequent and all its hedges and paraphrases equally frequent. With four negation
 each negation occurs once and each hedge twice."""
 
 QUESTION_USE = {
-    "messages": "For each split, the folder `messages` has a Parquet file and a JSON lines file "
+    "messages": "For each split, the folder `messages` has a Parquet file and a JSON Lines file "
     "with the same rows. `SFTTrainer` from the package `trl` trains on the column `messages`.",
-    "completion": "For each split, the folder `completion` has a Parquet file and a JSON lines "
+    "completion": "For each split, the folder `completion` has a Parquet file and a JSON Lines "
     "file with the same rows. `SFTTrainer` from the package `trl` trains on the columns "
     "`prompt` and `completion`; the loss only covers the answer.",
     "openai": "Use `train.jsonl` and `validation.jsonl`, if present, as the training and "

@@ -171,7 +171,7 @@ class _HuggingFace(ExportFormat):
 
 class _JsonLines(ExportFormat):
     name = "jsonl"
-    label = "JSON lines"
+    label = "JSON Lines"
     purpose = "For other programs: the same three tables, one record per line."
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
@@ -198,7 +198,7 @@ class _Messages(ExportFormat):
     label = "Question pairs as chats"
     purpose = (
         "For finetuning a chat model to say whether two sentences have opposite meanings (Yes or "
-        "No): Parquet and JSON lines with messages, one file per split."
+        "No): Parquet and JSON Lines with messages, one file per split."
     )
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
@@ -242,7 +242,7 @@ class _OpenAI(ExportFormat):
 
 
 def _write_questions(table: Table, release: ReleaseTables, folder: Path) -> None:
-    """Write each split as Parquet at `parquet_path`, and as JSON lines next to it."""
+    """Write each split as Parquet at `parquet_path`, and as JSON Lines next to it."""
     for split in release.splits(table):
         path = folder / parquet_path(table, split)
         path.parent.mkdir(exist_ok=True)

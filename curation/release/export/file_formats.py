@@ -1,4 +1,4 @@
-"""One table of an export as one file: Parquet, JSON lines or CSV, row by row."""
+"""One table of an export as one file: Parquet, JSON Lines or CSV, row by row."""
 
 from __future__ import annotations
 

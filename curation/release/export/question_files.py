@@ -32,7 +32,7 @@ class FinetuningFile(NamedTuple):
 def write_both(
     folder: Path, split: str, columns: Sequence[TableColumn], rows: Iterator[Record]
 ) -> None:
-    """Write rows as JSON lines and as Parquet in one pass."""
+    """Write rows as JSON Lines and as Parquet in one pass."""
     with (folder / f"{split}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
 
         def passed_on() -> Iterator[Record]:

@@ -51,7 +51,7 @@ def export_release(
 
     Args:
         format: ``hf``: a Hugging Face data set with the configurations ``triples`` and ``variants``
-            in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of labelled pairs;
+            in Parquet; ``jsonl``: both as JSON Lines; ``pairs``: a CSV file of labelled pairs;
             ``messages``, ``completion``, ``openai``: question pairs for language models; or a
             plug-in's name. Each has a card, ``README.md``.
         place: where the card says to load the export from.

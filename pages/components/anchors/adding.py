@@ -29,7 +29,7 @@ from pages.components.shared.shell import error_messages, open_project, rights
 FORMATS = {
     Format.CSV: "CSV",
     Format.TSV: "TSV",
-    Format.JSONL: "JSON lines",
+    Format.JSONL: "JSON Lines",
     Format.PARQUET: "Parquet",
     Format.TEXT: "Plain text, one sentence per line",
 }
@@ -38,7 +38,7 @@ WAYS = {FILE: "File", PASTE: "Pasted text"}
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
-    "Add one sentence per row, as CSV or TSV with a header, JSON lines, Parquet or plain text. "
+    "Add one sentence per row, as CSV or TSV with a header, JSON Lines, Parquet or plain text. "
     "Text must be UTF-8, or UTF-16 with a byte-order mark. Files can be up to "
     f"{MAX_BYTES >> 20} MB. You see a preview before anything is added."
 )

@@ -102,7 +102,7 @@ def _of_encoders() -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _of_language_models() -> tuple[tuple[str, ...], str]:
     """lm_eval tasks, and the folder with the user's own tasks."""
     st.text(
-        "For language models with local files or on the model hub: the tasks of HedgeTriple's "
+        "For language models on this machine or on the model hub: the tasks of HedgeTriple's "
         "Table 3 with lm-evaluation-harness, or your own tasks."
     )
     try:

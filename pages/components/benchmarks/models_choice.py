@@ -81,7 +81,7 @@ def choose() -> ChosenModels:
             "Chat model",
             key=f"{_KEY}-chat",
             persist_state="session",
-            help="Uses the prompts of HedgeTriple. Chat models can't run mteb tasks.",
+            help="Uses the prompts in the Prompts section. Chat models can't run mteb tasks.",
         )
     found = _usable(found) + [{"architecture": name} for name in baselines]
     if not with_chat:

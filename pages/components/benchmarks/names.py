@@ -36,10 +36,10 @@ _OUTCOMES: Mapping[str, str] = {
 }
 
 SAID: Mapping[str, str] = {
-    NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. The "
-    "other outcomes: both queries rank the same document first, either the one with more negators "
-    "(negated), the one with fewer (non-negated), or, if both have the same number, either one "
-    "(prefers one).",
+    NevIR.id: "Correct: both queries rank their own document first. Reversed: neither does. "
+    "Otherwise, both queries rank the same document first: the one with more negators (prefers "
+    "negated), the one with fewer (prefers non-negated), or, if both have the same number, one of "
+    "the two (prefers one). Tied: a query gives both documents the same score.",
     ExcluIR.id: "Right rank: the requested document scores higher than the excluded one.",
     SemAntoNeg.id: "The candidate that the model ranks closest: with the antonym changed, the "
     "negation changed, or both. Only the last one is a paraphrase of the input.",

@@ -109,7 +109,7 @@ def _by_kind(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> No
     for made in bundled_groups():
         for kind in _kinds(made):
             kinds.setdefault(kind, []).append(by_anchor[made.anchor])
-    with st.expander("Ranked correctly, per construction", icon=":material/category:"):
+    with st.expander("Ranked correctly, by construction", icon=":material/category:"):
         st.dataframe(
             [
                 {"Construction": kind[-1], "Groups": len(kinds[kind])}

@@ -88,7 +88,7 @@ def _brought(key: str) -> None:
         type=list(FILE_TYPES),
         key=_file_key(key),
         max_upload_size=MAX_FILE,
-        help="UTF-8. CSV, TSV or JSON lines with the columns anchor and text, or anchor, "
+        help="UTF-8. CSV, TSV or JSON Lines with the columns anchor and text, or anchor, "
         "contradicted, weakened and affirmed; or plain text in the format above.",
     )
 

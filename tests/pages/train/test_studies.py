@@ -136,7 +136,7 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
         members = [trial.run.id for trial in trials(session, get_run(session, run_id))]
     assert len(test.get("vega_lite_chart")) == 1
     table = test.dataframe[0].value
-    assert list(table["Training"]) == [
+    assert list(table["Condition"]) == [
         "base encoder",
         "All types",
         f"Without {HOSTILE}",

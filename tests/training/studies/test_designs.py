@@ -209,7 +209,7 @@ def test_sources_get_equally_many_triples() -> None:
     [
         (Study.WRITERS, BASE, "none written by rules"),
         (Study.TRIPLES, Recipe(batch_size=16), "do not fill a batch of 16"),
-        (Study.DATA, Recipe(batch_size=32), "A run needs 32 usable anchors"),
+        (Study.DATA, Recipe(batch_size=32), "a run needs 32 to fill a batch"),
     ],
 )
 def test_a_release_that_is_too_small_for_a_study_is_reported(

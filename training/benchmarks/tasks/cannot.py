@@ -18,7 +18,7 @@ class Cannot(ScoredPairs):
 
     id = "cannot"
     title = "CANNOT"
-    measures = "Do similarities fall when a sentence is negated, as human judgements do?"
+    measures = "When a sentence is negated, do similarities fall as human judgements do?"
     paper = "Anschütz et al., This is not correct! Negation-aware Evaluation (INLG 2023)"
     expects = (
         "CANNOT as a table with the columns premise, hypothesis and label, or reference, candidate "

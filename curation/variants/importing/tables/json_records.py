@@ -1,4 +1,4 @@
-"""Reads records from JSON lines, or from one JSON list, one by one."""
+"""Reads records from JSON Lines, or from one JSON list, one by one."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO

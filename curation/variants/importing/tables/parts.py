@@ -17,7 +17,7 @@ MAX_BYTES = 500 * 1024 * 1024
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".json")
 """File name extensions. In a folder, only files with the first one that occurs are read."""
 
-ACCEPTED = "CSV, TSV, JSON lines, Parquet, or an export from Hedgerow, Label Studio or Argilla"
+ACCEPTED = "CSV, TSV, JSON Lines, Parquet, or an export from Hedgerow, Label Studio or Argilla"
 
 _OWN_TABLES = ("variants", "pairs")
 """Files in a Hedgerow export that contain more than its triples, and are read instead."""

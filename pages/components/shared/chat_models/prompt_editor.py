@@ -89,7 +89,7 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
         key=key,
         max_chars=MAX_TEMPLATE,
         persist_state="session",
-        help="Edit the template and save it as a new version. This version is kept. "
+        help="Edit the template and save it as a new version. The old version is kept. "
         + " ".join(f"{where} is replaced by {what}." for where, what in PLACES[name].items()),
     )
     edited = template.strip() != chosen.template

@@ -82,7 +82,8 @@ def arm() -> None:
         format_func=lambda name: LABELS[name],
         key=ARM,
         persist_state="session",
-        help=meaning("arm"),
+        help="“Only negation” and “only hedging” use only the negations or only the hedges "
+        "among the paper's six types, as in its Table 3.",
     )
 
 

@@ -108,8 +108,8 @@ def _figure_1(run: Run) -> None:
         )
         return
     st.text(
-        f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away; “no "
-        "doubt” should stay close. Filled bars: measured here. Hollow bars: published in the "
+        f"How similar is each sentence to “{paper[0].anchor}”? “A hoax” should move away; "
+        "“no doubt” should stay close. Filled bars: measured here. Hollow bars: published in the "
         "paper for all-mpnet-base-v2 (before) and HedgeMPNet (after)."
     )
     save.chart(

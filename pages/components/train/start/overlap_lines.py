@@ -53,7 +53,7 @@ def lines(found: Sequence[OverlapWithTest]) -> list[str]:
         names = ", ".join(dict.fromkeys(entry.title for entry in clean))
         n = clean[0].overlap.n
         sentences.append(
-            f"No item in {len(clean)} benchmark files ({names}) shares {n} consecutive words with "
-            "the release."
+            f"{len(clean)} benchmark files ({names}) have no item that shares {n} consecutive "
+            "words with the release."
         )
     return sentences

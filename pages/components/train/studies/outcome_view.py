@@ -38,8 +38,8 @@ from training.studies.study_run import benchmark_run, trained_names
 RELATIVE, POINTS = "percent", "points"
 
 _PAPER = (
-    "Hollow bars: the paper's results for all-mpnet-base-v2 on its own tests, data and "
-    "triples. Compare the direction, not the size."
+    "Hollow bars: the paper's results for all-mpnet-base-v2, with other "
+    "training data and tests. Compare the direction, not the size."
 )
 _OF_FIGURE_2 = (
     "The paper tried 10,000 to 200,000 triples. About 150,000 balanced negation and general "
@@ -145,7 +145,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     there = [figure for figure in NAMES if any(row.figure == figure for row in rows)]
     before = {row.figure: row.before for row in rows}
     base = {
-        "Training": "base encoder",
+        "Condition": "base encoder",
         "Results": None,
         "State": None,
         "Triples": None,
@@ -154,7 +154,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     }
     table: list[dict[str, Any]] = [
         {
-            "Training": trial.label,
+            "Condition": trial.label,
             "Results": f"/train?step=Results&run={trial.run.id}",
             "State": _state(run, trial.run),
             "Triples": trial.run.result.get("triples"),

@@ -226,8 +226,8 @@ def _advanced(numbers: list[int]) -> None:
             key=_BENCHMARKS,
             placeholder="None",
             persist_state="session",
-            help="The base encoder and all models are evaluated on these after training. Add files "
-            "on the Benchmarks page.",
+            help="The base encoder and all trained models are evaluated on these after training. "
+            "Add files on the Benchmarks page.",
         )
         st.multiselect(
             "General tasks",
