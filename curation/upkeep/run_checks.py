@@ -36,7 +36,9 @@ def _clear(session: Session, found: Found) -> None:
 
 
 CHECKS = (
-    Check(id="runs", title="Runs whose process has ended", find=_dead, repair=_end),
+    Check(
+        id="runs", title="Runs marked as running whose process has ended", find=_dead, repair=_end
+    ),
     Check(
         id="leases", title="Expired leases of cards", find=_expired, repair=_clear, harmless=True
     ),

@@ -29,7 +29,7 @@ def promise(
         sentences += [_asked(model, asked, budget) for model, asked in chats]
     sentences.append("Each result is stored as soon as it is ready. You can close the browser.")
     if busy:
-        sentences.append("It starts when the current run has ended.")
+        sentences.append("This run starts when the current one has ended.")
     return " ".join(filter(None, sentences))
 
 

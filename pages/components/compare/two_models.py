@@ -190,5 +190,7 @@ def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run |
 def _title(run: Run) -> str:
     asked = run.parameters
     names = map(short_name, asked.get("models", [DEFAULT_ENCODER]))
-    what = asked.get("set") or f"{len(asked.get('sentences', ()))} sentences"
-    return f"measure “{what}” with {' and '.join(names)}"
+    what = (
+        f"“{asked['set']}”" if asked.get("set") else f"{len(asked.get('sentences', ()))} sentences"
+    )
+    return f"evaluate {' and '.join(names)} on {what}"

@@ -54,7 +54,8 @@ def _check() -> None:
         st.text("Check")
         st.caption(
             "Looks for damaged or missing rows and files, statuses that do not match the "
-            "decisions, releases that have changed, and runs whose process has ended."
+            "decisions, releases that have changed, and runs marked as running whose process has "
+            "ended."
         )
         newest = _newest(CHECK)
         _last_result(newest)

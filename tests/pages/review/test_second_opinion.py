@@ -154,7 +154,7 @@ def test_the_page_shows_it_on_demand_and_opens_the_editor_with_the_suggestion(
     app.run()
     assert uid in html(app) and "would edit it" not in html(app)
     pressed(app, "Second opinion")
-    assert "would edit it" in html(app) and "stated certainty 80%" in html(app)
+    assert "would edit it" in html(app) and "stated confidence 80%" in html(app)
     assert HOSTILE not in unsafe_texts(app)
     assert "&lt;img" in html(app)
     pressed(app, "Edit from this suggestion")

@@ -82,7 +82,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
         (run,) = list_runs(session, kind=KIND)
     assert run.parameters["data_name"] == "pairs.jsonl"
     assert (run.parameters["epochs"], run.parameters["architecture"]) == (3, "cross-encoder")
-    assert "It starts when the current run has ended." in page_text(test.run())
+    assert "This run starts when the current one has ended." in page_text(test.run())
 
 
 def test_the_pairs_are_shown_with_their_split(app_engine: Engine) -> None:

@@ -97,7 +97,7 @@ def test_a_second_training_waits_and_a_repeated_one_is_refused(
 ) -> None:
     first = stored_run(project, state=RunState.RUNNING, recipe=PRESETS["quick"].recipe)
     test = page()
-    assert "It starts when the current run has ended." in page_text(test)
+    assert "This run starts when the current one has ended." in page_text(test)
     test.number_input("train-seed-box").set_value(1)
     test.button("train-click").click().run()
     assert f"Run {first} is already training with the same settings" in page_text(test)

@@ -76,7 +76,7 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
             "Calibration error": number(
                 format="%.0f%%",
                 help="Expected calibration error: the average gap between the model's stated "
-                "certainty and how often it is right.",
+                "confidence and how often it is right.",
             ),
             "Consistency": number(
                 format="%.0f%%",
@@ -146,17 +146,17 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
 
 
 def _certainty(one: JudgeFigures) -> None:
-    st.subheader("Certainty", anchor=False)
+    st.subheader("Confidence", anchor=False)
     found = one.reliability
     if found.error is None:
-        st.text("This model states no certainty.")
+        st.text("This model states no confidence.")
         return
-    unnamed = f" {found.unnamed:,} opinions state no certainty." if found.unnamed else ""
+    unnamed = f" {found.unnamed:,} opinions state no confidence." if found.unnamed else ""
     st.text(f"Expected calibration error: {found.error:.1%}.{unnamed}")
     save.chart(
         partial(reliability_chart.draw, found.bins),
         name="reliability",
-        alt_text="Bar chart: how often the model is right for each level of stated certainty",
+        alt_text="Bar chart: how often the model is right for each level of stated confidence",
     )
 
 

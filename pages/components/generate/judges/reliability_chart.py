@@ -22,7 +22,7 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     rows = pd.DataFrame([one._asdict() for one in bins])
     x = alt.X(
         "low:Q",
-        title="stated certainty",
+        title="stated confidence",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%"),
     )
@@ -31,7 +31,7 @@ def draw(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     )
     tooltip = [
         alt.Tooltip("items:Q", title="Opinions"),
-        alt.Tooltip("certainty:Q", title="Mean certainty", format=".0%"),
+        alt.Tooltip("certainty:Q", title="Mean confidence", format=".0%"),
         alt.Tooltip("right:Q", title="Correct", format=".0%"),
     ]
     base = alt.Chart(rows)

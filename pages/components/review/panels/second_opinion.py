@@ -72,7 +72,7 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
 
 
 def _opinion(opinion: GivenOpinion, text: str) -> Markup:
-    certainty = "" if opinion.certainty is None else f"stated certainty {opinion.certainty:.0%}"
+    certainty = "" if opinion.certainty is None else f"stated confidence {opinion.certainty:.0%}"
     parts = [_VERDICTS[opinion.verdict], messages.reason(opinion.reason), certainty]
     rows = [
         Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(

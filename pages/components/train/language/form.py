@@ -106,7 +106,7 @@ def _plan_text(*, busy: bool) -> tuple[str, bool]:
     except HedgerowError as error:
         return str(error), False
     sampled = "" if found.sampled == found.pairs else f", sampled from {found.pairs:,},"
-    wait = " It starts when the current run has ended." if busy else ""
+    wait = " This run starts when the current one has ended." if busy else ""
     return (
         f"Trains on {counted(found.sampled, 'question pair')}{sampled} and evaluates on "
         f"{found.measured:,} before training and after each epoch. {_duration(found)}{wait}"

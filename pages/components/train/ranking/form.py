@@ -81,7 +81,7 @@ def _plan_text(files: dict[str, Any], *, busy: bool) -> str:
     except HedgerowError as error:
         return str(error)
     pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
-    wait = " It starts when the current run has ended." if busy else ""
+    wait = " This run starts when the current one has ended." if busy else ""
     return (
         f"{counts.description}. Takes {progress_view.duration(guess.seconds)}, {pace}. The model "
         "is evaluated on NevIR and retrieval before training and after each epoch. You can close "

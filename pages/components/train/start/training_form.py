@@ -121,7 +121,7 @@ def _plan_text(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, boo
         return f"The recipe under Advanced is not valid yet. {error}", False
     guess = open_project.ask(estimate, left, recipe)
     judged = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
-    wait = " It starts when the current run has ended." if busy else ""
+    wait = " This run starts when the current one has ended." if busy else ""
     planned = (
         f"Trains {short_name(recipe.base_encoder)} on {_source(wanted)}: "
         f"{_amount(wanted, left, recipe)}. "

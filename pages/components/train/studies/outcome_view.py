@@ -97,7 +97,7 @@ def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str]
             difference_charts.differences, found, arms=arms, relative=relative, against=str(against)
         ),
         name=f"study-{run.id}",
-        alt_text="Difference of each metric on the validation split, by run",
+        alt_text=f"Difference from the {against} in each metric on the validation split, by run",
     )
     notes = ["Higher is better, except for drift."]
     if relative and against is Against.BASE:
