@@ -1,7 +1,7 @@
 """The interpretation of figures of agreement, in sentences."""
 
+from curation.decimals import decimal
 from curation.markdown import percent
-from curation.numbers import decimal
 from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.figures import Figures
 

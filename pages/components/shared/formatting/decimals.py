@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from curation.numbers import decimal
+from curation.decimals import decimal
 
 
 def decimals(

@@ -1,6 +1,6 @@
-"""Numbers as text."""
+"""Decimal numbers as text."""
 
-from curation.numbers import decimal
+from curation.decimals import decimal
 
 
 def test_a_negative_number_has_a_minus_sign() -> None:

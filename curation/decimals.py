@@ -1,4 +1,4 @@
-"""Numbers as text."""
+"""Decimal numbers as text."""
 
 
 def decimal(value: float, digits: int, *, sign: bool = False) -> str:
