@@ -6,6 +6,7 @@ from curation.anchors.changes import get_anchor
 from curation.content_uids import anchor_uid
 from curation.variants.own import write_variant
 from db.engine import reading, writing
+from db.models import Anchor
 from tests.pages.anchors.support.anchor_page import (
     HOSTILE,
     UID,
@@ -19,7 +20,7 @@ from tests.pages.anchors.support.anchor_page import (
     tick,
 )
 from tests.pages.conftest import OpenPage, unsafe_texts
-from tests.support.factories import ANCHOR, add_anchor, person
+from tests.support.factories import ANCHOR, add_anchor, add_variant, person
 
 
 def test_a_project_without_anchors_links_to_adding_some(bo: None, open_page: OpenPage) -> None:
@@ -61,6 +62,15 @@ def test_the_picked_anchor_shows_its_variants_with_their_cards(
     assert all('<td><a href="review?variant=' in row for row in rows)
     app.query_params["anchor"] = "nope"
     assert "There is no anchor 'nope'." in texts(app.run())
+
+
+def test_the_variants_of_an_anchor_are_escaped(two_anchors: Engine, open_page: OpenPage) -> None:
+    with writing(two_anchors) as session:
+        anchor = session.get_one(Anchor, get_anchor(session, UID).id)
+        add_variant(session, anchor, text=HOSTILE).cue = "<i>cue</i>"
+    row = next(row for row in rows_of_variants(picked(open_page)) if "javascript:1" in row)
+    assert "&lt;b&gt;is&lt;/b&gt;" in row and "&lt;i&gt;cue&lt;/i&gt;" in row
+    assert "<b>" not in row and "<i>" not in row
 
 
 def test_an_anchor_is_retired_and_restored(two_anchors: Engine, open_page: OpenPage) -> None:
