@@ -1,11 +1,9 @@
 """What the app's Python code relies on in Streamlit outside its documented interface.
 
 It was found in Streamlit 1.67.0. If a test fails here, look for the replacement in the installed
-version. What scripts and style sheets rely on is in tests/browser.
+version. What scripts and style sheets rely on is in tests/browser; the imports that the code may
+use are in test_source_rules.py.
 """
-
-import ast
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -14,39 +12,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
-from tests.support.checkout import ROOT
-
 FOUND_IN = "1.67.0"
 CHANGED = f"Streamlit {st.__version__} does not do as {FOUND_IN} did: "
-PACKAGES = ("app.py", "http_app.py", "pages", "cli", "training", "curation", "db")
-PRIVATE = {
-    "streamlit.runtime.state.session_state": ["WStates"],
-    "streamlit.runtime.scriptrunner": ["get_script_run_ctx"],
-    "streamlit.errors": ["StreamlitAuthError"],
-}
-"""The imports of error_messages.py (see its ``guard_callbacks``) and of signin.py: whether a page
-runs in this thread, and the error for a wrong sign-in configuration."""
-FOR_TYPES = {"streamlit.delta_generator": ["DeltaGenerator"]}
-
-
-def sources() -> list[Path]:
-    return [
-        path
-        for name in PACKAGES
-        for path in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
-    ]
-
-
-def test_no_other_private_module_is_imported() -> None:
-    found: dict[str, list[str]] = {}
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
-                found[node.module or ""] = [alias.name for alias in node.names]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-                assert not [name for name in names if name.startswith("streamlit.")], path
-    assert found == PRIVATE | FOR_TYPES
 
 
 def test_the_callback_of_a_widget_is_called_through_its_states(

@@ -1,41 +1,36 @@
 """A page that fails shows one sentence, stays usable, and recovers when the reason is gone."""
 
-import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 from sqlalchemy.exc import DatabaseError
+from sqlalchemy.orm import Session
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
+from curation.review.people.reviewers import is_person
 from db import engine as db_engine
 from db.errors import HedgerowError
+from db.models import Reviewer, ReviewerKind
+from pages.components.shared.shell import open_project
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
+from tests.support.factories import person
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 HOSTILE = "<img src=x onerror=alert(1)> **bold**"
 FAILURES: list[tuple[Exception, str]] = [
     (HedgerowError(f"Expected a bridge, found {HOSTILE}."), f"found {HOSTILE}."),
-    (
-        RuntimeError(HOSTILE),
-        "This page failed (RuntimeError). For details, see the log in the app's terminal.",
-    ),
-    (
-        ImportError("cannot import name 'x'", name="curation.new"),
-        "This page could not import a part of the program (curation.new). If you have just "
-        "upgraded Hedgerow, restart it.",
-    ),
-    (
-        DatabaseError("SELECT 1", {}, BaseException("x")),
-        "This page failed (DatabaseError). For details, see the log in the app's terminal.",
-    ),
+    (RuntimeError(HOSTILE), "(RuntimeError)"),
+    (ImportError("cannot import name 'x'", name="curation.new"), "(curation.new)"),
+    (DatabaseError("SELECT 1", {}, BaseException("x")), "(DatabaseError)"),
 ]
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception | None], None]:
     """Makes every use of the database fail, until it is called with None."""
     works = db_engine.Session
 
@@ -59,8 +54,14 @@ def through_app(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_runner, "_mpa_v1", run_app)
 
 
-def texts(app: AppTest) -> str:
-    return "\n".join(text.value for text in app.text)
+def texts(app: AppTest) -> list[str]:
+    assert not app.exception
+    return [text.value for text in app.text]
+
+
+def retry(app: AppTest) -> list[str]:
+    """The keys of the buttons that try again."""
+    return [str(one.key) for one in app.button if str(one.key).startswith("try-again")]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -73,18 +74,16 @@ def test_a_failing_page_says_so_and_recovers(
 ) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     app = open_page(name)
-    assert "Try again" not in [button.label for button in app.button]
-    for error, sentence in FAILURES:
+    assert not retry(app)
+    for error, fact in FAILURES if name == "overview" else FAILURES[:1]:
         broken(error)
         app.run()
-        assert not app.exception
-        assert sentence in texts(app)
+        assert fact in "\n".join(texts(app))
         assert "bold" not in unsafe_texts(app)
-        assert app.title and "Reviewing as Ada" in [text.value for text in app.sidebar.text]
+        assert app.title and [text.value for text in app.sidebar.text if "Ada" in text.value]
     broken(None)
-    app.button(key=next(b.key for b in app.button if b.label == "Try again")).click().run()
-    assert not app.exception
-    assert "failed" not in texts(app) and "bridge" not in texts(app)
+    app.button(key=retry(app)[0]).click().run()
+    assert not retry(app) and fact not in "\n".join(texts(app))
 
 
 def test_a_project_that_cannot_be_opened_says_so_and_opens_later(
@@ -92,11 +91,24 @@ def test_a_project_that_cannot_be_opened_says_so_and_opens_later(
 ) -> None:
     (home / "hedgerow.db").write_text("Dear all, " * 100)
     app = open_page("overview")
-    assert "cannot be read as a database" in texts(app)
+    assert "hedgerow.db" in "\n".join(texts(app))
     (home / "hedgerow.db").unlink()
     app.button(key="try-again-page").click().run()
-    assert app.title[0].value == "Overview"
-    assert "database" not in texts(app)
+    assert app.title and not retry(app)
+
+
+def test_neither_a_failing_change_nor_a_question_stores_anything(app_engine: Engine) -> None:
+    def fail(session: Session) -> None:
+        person(session)
+        raise HedgerowError("No room.")
+
+    with pytest.raises(HedgerowError):
+        open_project.tell(fail)
+    ada = Reviewer(name="Ada", key="ada", kind=ReviewerKind.PERSON)
+    open_project.ask(lambda session: session.add(ada))
+    assert not open_project.ask(is_person, "Ada")
+    assert open_project.tell(person, "Ada")
+    assert open_project.ask(is_person, "Ada")
 
 
 def _page_with_callbacks() -> None:
@@ -121,52 +133,21 @@ def _page_with_callbacks() -> None:
         st.button("Part", key="part")
         if st.session_state.get("part"):
             raise ValueError("x")
-        st.text("The part is there.")
+        st.text("part")
 
     part()
-    st.text("The page is there.")
+    st.text("page")
 
 
-def test_a_failing_callback_is_reported_once_and_keeps_the_page() -> None:
+def test_a_failing_callback_or_part_is_reported_once_and_keeps_the_page() -> None:
     app = AppTest.from_function(_page_with_callbacks, default_timeout=TIMEOUT).run()
     app.button(key="fail").click().run()
-    assert not app.exception
-    assert [t.value for t in app.text] == [
-        "No **room**.",
-        "The part is there.",
-        "The page is there.",
-    ]
+    assert texts(app) == ["No **room**.", "part", "page"]
     app.button(key="err").click().run()
-    assert app.text[0].value.startswith("This page failed (KeyError)")
-    assert app.text[-1].value == "The page is there."
-    assert "secret" not in texts(app)
-    app.run()
-    assert len(app.text) == 2
-
-
-def test_a_failing_part_leaves_the_rest_of_the_page_working() -> None:
-    app = AppTest.from_function(_page_with_callbacks, default_timeout=TIMEOUT).run()
+    error, *rest = texts(app)
+    assert "(KeyError)" in error and "secret" not in error and rest == ["part", "page"]
     app.button(key="part").click().run()
-    assert not app.exception
-    assert "This page failed (ValueError)" in texts(app)
-    assert "The page is there." in texts(app)
-    retry = next(b for b in app.button if b.label == "Try again")
-    retry.click().run()
-    assert texts(app) == "The part is there.\nThe page is there."
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_every_fragment_is_guarded(path: Path) -> None:
-    if path.name == "error_messages.py":
-        return
-    used = [
-        node.lineno
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Attribute)
-        and node.attr in ("fragment", "dialog")
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "st"
-    ]
-    assert not used, "use errors.fragment"
+    error, *rest = texts(app)
+    assert "(ValueError)" in error and rest == ["page"]
+    app.button(key=retry(app)[0]).click().run()
+    assert texts(app) == ["part", "page"]
