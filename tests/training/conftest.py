@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
+from db.engine import writing
 from db.models import Split
 from db.settings import Settings, load_settings
 from tests.curation.support.families import add_anchor, add_plain_family, add_variant
-from tests.support.databases import Fill
-from tests.training.support.trainings import ANCHORS
+from tests.support.databases import Copies, Fill, opened, sqlite
+from tests.training.support.shared import made_once, shared_folder
+from tests.training.support.trainings import ANCHORS, ask, tiny_recipe, train
 from training.recipe.schema import Recipe
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
@@ -24,12 +27,15 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_ma
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a two-layer encoder of 32 dimensions with MiniLM's tokenizer."""
+    return made_once(shared_folder(tmp_path_factory), "tiny", _save_tiny) / "encoder"
+
+
+def _save_tiny(folder: Path) -> None:
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel
 
-    folder = tmp_path_factory.mktemp("tiny")
     config = BertConfig(
         hidden_size=32,
         intermediate_size=64,
@@ -47,7 +53,6 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = SentenceTransformer(modules=[transformer, Pooling(32)], device="cpu")
     model.save_pretrained(str(folder / "encoder"), create_model_card=False)
     gc.freeze()  # the libraries above add a million objects to scan
-    return folder / "encoder"
 
 
 @pytest.fixture
@@ -57,28 +62,40 @@ def settings() -> Settings:
 
 @pytest.fixture
 def recipe(tiny_encoder: Path) -> Recipe:
-    return Recipe(
-        base_encoder=str(tiny_encoder),
-        batch_size=4,
-        max_steps=3,
-        learning_rate=1e-3,
-        dropout=None,
-        soup=1,
-        lora_rank=None,
-    )
+    return tiny_recipe(tiny_encoder)
 
 
 @pytest.fixture
 def project(engine: Engine, fill: Fill) -> Engine:
     """Nine families for training, one held out, and one that nobody has decided on."""
-
-    def made(session: Session) -> None:
-        for number in range(ANCHORS):
-            add_plain_family(session, number, split=Split.TRAIN)
-        add_plain_family(session, ANCHORS, split=Split.TEST)
-        pending = add_anchor(session, "The window is open.")
-        add_variant(session, pending, "verbal", "The window is not open.")
-        add_variant(session, pending, "word", "The window is probably open.")
-
-    fill(engine, made)
+    fill(engine, _add_families)
     return engine
+
+
+def _add_families(session: Session) -> None:
+    for number in range(ANCHORS):
+        add_plain_family(session, number, split=Split.TRAIN)
+    add_plain_family(session, ANCHORS, split=Split.TEST)
+    pending = add_anchor(session, "The window is open.")
+    add_variant(session, pending, "verbal", "The window is not open.")
+    add_variant(session, pending, "word", "The window is probably open.")
+
+
+@pytest.fixture
+def finished(
+    home: Path, tiny_encoder: Path, copies: Copies, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """``project`` with a family for evaluations, and with a finished training as its run 1."""
+
+    def train_once(folder: Path) -> None:
+        settings = Settings(home=folder, database_url="", training_lock=str(folder / "lock"))
+        with opened(copies.migrated(folder / "hedgerow.db")) as engine:
+            with writing(engine) as session:
+                _add_families(session)
+                add_plain_family(session, 50, split=Split.VALIDATION)
+            train(engine, settings, ask(engine, tiny_recipe(tiny_encoder)))
+
+    made = made_once(shared_folder(tmp_path_factory), "finished", train_once)
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    with opened(sqlite(home / "hedgerow.db")) as engine:
+        yield engine

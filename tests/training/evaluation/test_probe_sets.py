@@ -11,6 +11,7 @@ from db.errors import HedgerowError
 from db.models import Encoder, ProbeCosine
 from db.models import Probe as ProbeRecord
 from tests.support.databases import both_databases
+from tests.training.support.trainings import count
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_groups import bundled_probes
 from training.evaluation.probe_sets import (
@@ -28,7 +29,7 @@ from training.evaluation.probe_sets import (
     remove_from_set,
     rename_set,
 )
-from training.evaluation.probes import add_own_probe
+from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 from training.evaluation.similarity import ProbePair
 
 PAIRS = Pasted(
@@ -124,11 +125,11 @@ def test_a_name_that_cannot_be_is_refused(engine: Engine, name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (Pasted([], ["Alone."]), "2 to 200 different sentences in a set, found 1"),
+        (Pasted([], ["Alone."]), "2 to 200 .*found 1"),
         (Pasted([], [f"S{n}." for n in range(201)]), "found 201"),
         (
             Pasted([ProbePair("a", str(n), "") for n in range(1001)], []),
-            "1 to 1,000 different pairs",
+            "1 to 1,000",
         ),
     ],
 )
@@ -144,14 +145,15 @@ def test_too_little_or_too_much_for_a_set_is_reported(
 def test_bundled_sets_cannot_be_changed(engine: Engine) -> None:
     with writing(engine) as session:
         ensure_bundled(session, GROUPS_SET)
-    for change in (
-        lambda session: add_to_set(session, GROUPS_SET, PAIRS),
-        lambda session: remove_from_set(session, GROUPS_SET, [1]),
-        lambda session: rename_set(session, GROUPS_SET, "Mine"),
-        lambda session: delete_set(session, GROUPS_SET),
-    ):
-        with pytest.raises(HedgerowError, match="can't be changed"), writing(engine) as session:
-            change(session)
+        for change in (
+            lambda: add_to_set(session, GROUPS_SET, PAIRS),
+            lambda: remove_from_set(session, GROUPS_SET, [1]),
+            lambda: rename_set(session, GROUPS_SET, "Mine"),
+            lambda: delete_set(session, GROUPS_SET),
+        ):
+            with pytest.raises(HedgerowError, match="can't be changed"):
+                change()
+        assert tuple(row.probe for row in open_set(session, GROUPS_SET).probes) == bundled_probes()
 
 
 def test_the_train_page_s_pairs_are_a_set_with_its_own_limits(engine: Engine) -> None:
@@ -159,9 +161,46 @@ def test_the_train_page_s_pairs_are_a_set_with_its_own_limits(engine: Engine) ->
         add_own_probe(session, anchor="It rains.", text="It pours.")
         assert list_sets(session)[-1] == OWN_SET
         many = Pasted([ProbePair("a", str(n), "") for n in range(MAX_OWN)], [])
-        with pytest.raises(HedgerowError, match=f"1 to {MAX_OWN} different pairs"):
+        with pytest.raises(HedgerowError, match=f"1 to {MAX_OWN}"):
             add_to_set(session, OWN_SET, many)
         with pytest.raises(HedgerowError, match="contains sentence pairs"):
             add_to_set(session, OWN_SET, SENTENCES)
         with pytest.raises(HedgerowError, match="can't be renamed or deleted"):
             rename_set(session, OWN_SET, "Others")
+
+
+@both_databases
+def test_own_probes_are_kept_in_order_and_removed_with_their_cosines(engine: Engine) -> None:
+    with writing(engine) as session:
+        first = add_own_probe(session, anchor=" It  rains. ", text="It pours.")
+        add_own_probe(session, anchor="It rains.", text="It does not rain.")
+        encoder = Encoder(name="e", fingerprint="f")
+        session.add(encoder)
+        session.flush()
+        session.add(ProbeCosine(encoder_id=encoder.id, probe_id=first.id, cosine=0.5))
+        session.flush()
+        remove_own_probe(session, first.id)
+        remove_own_probe(session, first.id)
+        add_own_probe(session, anchor="It rains.", text="It pours.")
+    with reading(engine) as session:
+        texts = [stored.probe.text for stored in own_probes(session)]
+        assert texts == ["It does not rain.", "It pours."]
+        assert count(session, ProbeCosine) == 0
+
+
+def test_own_probes_are_different_pairs_and_as_many_as_a_chart_can_show(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_own_probe(session, anchor="It rains.", text="It pours.")
+        for anchor, text, fact in (
+            ("", "b", "first sentence"),
+            ("a", " \u200b ", "second sentence"),
+            ("a", "b" * 3000, "second sentence.*3000"),
+            ("a", "b\x07", "control"),
+            ("It rains.", " It  pours.", "already"),
+        ):
+            with pytest.raises(HedgerowError, match=fact):
+                add_own_probe(session, anchor=anchor, text=text)
+        for number in range(1, MAX_OWN):
+            add_own_probe(session, anchor="It rains.", text=f"It rains {number} times.")
+        with pytest.raises(HedgerowError, match=f"at most {MAX_OWN}"):
+            add_own_probe(session, anchor="It rains.", text="It hails.")

@@ -31,35 +31,34 @@ def encoder(**degrees: float) -> Vectors:
     return Vectors(dict(zip(degrees, at(*degrees.values()), strict=True)))
 
 
-def test_the_reciprocal_ranks_of_the_right_passages_are_averaged() -> None:
-    model = encoder(**{"a?": 0, "a.": 0, "b?": 80, "b.": 50, "b missed 0": 85, "b missed 1": 40})
-    # b's own passage ranks below a near miss.
-    assert mean_reciprocal_rank(model, [item("a"), item("b", 2)]) == 0.75  # type: ignore[arg-type]
-
-
-def test_a_passage_counts_less_if_one_of_another_question_is_nearer() -> None:
-    model = encoder(**{"a?": 0, "a.": 20, "b?": 90, "b.": 10})
-    assert mean_reciprocal_rank(model, [item("a"), item("b")]) == 0.5  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("nearer", "expected"), [(9, 0.1), (10, 0.0)])
-def test_only_the_first_ten_count(nearer: int, expected: float) -> None:
-    misses = {f"a missed {number}": float(number) for number in range(nearer)}
-    model = encoder(**{"a?": 0, "a.": 40}, **misses)
-    found = mean_reciprocal_rank(model, [item("a", nearer)])  # type: ignore[arg-type]
-    assert found == pytest.approx(expected)
-
-
-def test_an_encoder_for_which_all_texts_are_the_same_finds_nothing() -> None:
-    texts = ["a?", "a.", *(f"a missed {number}" for number in range(10))]
-    model = encoder(**dict.fromkeys(texts, 30.0))
-    assert mean_reciprocal_rank(model, [item("a", 10)]) == 0.0  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("degrees", "items", "expected"),
+    [
+        # b's own passage ranks below a near miss
+        (
+            {"a?": 0, "a.": 0, "b?": 80, "b.": 50, "b missed 0": 85, "b missed 1": 40},
+            [item("a"), item("b", 2)],
+            0.75,
+        ),
+        # and here below the passage of another question
+        ({"a?": 0, "a.": 20, "b?": 90, "b.": 10}, [item("a"), item("b")], 0.5),
+        # only the first ten count
+        ({"a?": 0, "a.": 40} | {f"a missed {n}": n for n in range(9)}, [item("a", 9)], 0.1),
+        ({"a?": 0, "a.": 40} | {f"a missed {n}": n for n in range(10)}, [item("a", 10)], 0.0),
+        # all texts are the same
+        ({"a?": 30, "a.": 30} | {f"a missed {n}": 30 for n in range(10)}, [item("a", 10)], 0.0),
+    ],
+)
+def test_the_reciprocal_ranks_of_the_right_passages_are_averaged(
+    degrees: dict[str, float], items: list[RetrievalItem], expected: float
+) -> None:
+    assert mean_reciprocal_rank(encoder(**degrees), items) == pytest.approx(expected)
 
 
 def test_questions_and_passages_get_the_prompts_of_the_model() -> None:
     model = encoder(**{"query: a?": 0, "passage: a.": 20})
     model.prompts = {"query": "query: ", "passage": "passage: "}
-    assert mean_reciprocal_rank(model, [item("a")]) == 1.0  # type: ignore[arg-type]
+    assert mean_reciprocal_rank(model, [item("a")]) == 1.0
 
 
 def test_measuring_can_be_stopped() -> None:
@@ -68,7 +67,7 @@ def test_measuring_can_be_stopped() -> None:
 
     model = encoder(**{"a?": 0, "a.": 20})
     with pytest.raises(KeyboardInterrupt):
-        mean_reciprocal_rank(model, [item("a")], check=stop)  # type: ignore[arg-type]
+        mean_reciprocal_rank(model, [item("a")], check=stop)
     assert model.encoded == []
 
 

@@ -7,6 +7,7 @@ import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,22 +15,34 @@ import pytest
 from curation.encoders.embeddings import encode_distinct, retrieval_prompts
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError, RunCancelled
-from hedgerow.losses.families import Family
+from hedgerow.losses.families import Family, Member, Role
 from tests.support.disks import disk_of
-from tests.training.support.recorder import Recorder
-from tests.training.support.trainings import FAMILIES, HELD_OUT, assert_nothing_left, run, weights
+from tests.training.support.trainings import (
+    FAMILIES,
+    HELD_OUT,
+    assert_nothing_left,
+    fitted,
+    recorder,
+    run,
+    weights,
+)
 from training.data.sampling import as_triples
 from training.evaluation import retrieval
+from training.evaluation.held_out import HeldOut
 from training.evaluation.retrieval import RETRIEVAL, retrieval_figures
-from training.finetune import setup, trainer
+from training.finetune import setup
 from training.finetune.compute import devices
-from training.finetune.fitting import Data, finetune
+from training.finetune.setup import MOST_EVALUATIONS, set_dropout, steps_between_evaluations
 from training.recipe.schema import Recipe
 
+if TYPE_CHECKING:
+    from tests.training.support.recorder import Recorder
+
 LOSSES = ["family", "symmetric", "triples"]
+CHECKPOINT_EVERY = "training.finetune.trainer.CHECKPOINT_EVERY"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder),
@@ -47,11 +60,33 @@ def recipe(tiny_encoder: Path) -> Recipe:
     )
 
 
+class Plain(NamedTuple):
+    """A finished training with this recipe."""
+
+    model: Path
+    seen: Recorder
+
+
+@pytest.fixture(scope="module")
+def plain(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Plain:
+    """Do not change it."""
+    seen = recorder()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(devices, "uses_bf16", lambda _: False)
+        return Plain(run(tmp_path_factory.mktemp("plain") / "run", recipe, progress=seen), seen)
+
+
+@pytest.fixture(autouse=True)
+def _full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "uses_bf16", lambda _: False)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_training_moves_negations_away_and_the_loss_falls(
     tmp_path: Path, recipe: Recipe, loss: str
 ) -> None:
-    seen = Recorder()
+    seen = recorder()
     recipe = recipe.with_overrides(["max_steps=50", "learning_rate=3e-3", f"loss={loss}"])
     model = load_encoder(str(run(tmp_path / "run", recipe, progress=seen)), device="cpu")
 
@@ -63,6 +98,25 @@ def test_training_moves_negations_away_and_the_loss_falls(
     assert np.mean(losses[-10:]) < 0.7 * np.mean(losses[:10])
 
 
+def hedged(number: int, family: Family) -> Family:
+    """Hedges alone, as in the paper's Table 2, and a contradiction for every third anchor."""
+    hedges = [member for member in family if member.role in (Role.ANCHOR, Role.HEDGE)]
+    contradiction = Member(f"Nothing is older than {number}.", Role.NEGATION, "contradiction")
+    return [*hedges, contradiction] if number % 3 == 0 else hedges
+
+
+@pytest.mark.parametrize(("loss", "members"), [("symmetric", 3), ("triples", 4)])
+def test_other_anchors_are_negatives_enough_to_learn_from(
+    tmp_path: Path, recipe: Recipe, loss: str, members: int
+) -> None:
+    families = [hedged(number, family)[:members] for number, family in enumerate(FAMILIES)]
+    recipe = recipe.with_overrides(["max_steps=12", "learning_rate=5e-3", f"loss={loss}"])
+    seen = recorder()
+    assert fitted(tmp_path, recipe, families=families, progress=seen).triples == 2 * len(families)
+    losses = list(seen.metrics["loss"].values())
+    assert sum(losses[-3:]) < sum(losses[:3])
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_equal_families_recipe_and_seed_give_equal_weights(
     tmp_path: Path, recipe: Recipe, loss: str
@@ -72,153 +126,140 @@ def test_equal_families_recipe_and_seed_give_equal_weights(
     turned = [[family[0], *family[:0:-1]] for family in FAMILIES[::-1]]
     first = weights(run(tmp_path / "a", recipe))
     assert first == weights(run(tmp_path / "b", recipe, families=turned))
-    assert first != weights(run(tmp_path / "c", recipe, seed=2))
     assert first != weights(Path(recipe.base_encoder))
+    if loss == "family":
+        assert first != weights(run(tmp_path / "c", recipe, seed=2))
 
 
 def test_evaluations_during_training_do_not_change_the_weights(
-    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, recipe: Recipe, plain: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = weights(run(tmp_path / "a", recipe))
+    """Retrieval is only measured at the ends, and has no curve."""
     monkeypatch.setattr(setup, "steps_between_evaluations", lambda *_, **__: 1)
-    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 1)
-    assert weights(run(tmp_path / "b", recipe, held_out=HELD_OUT)) == plain
-
-
-def test_the_saved_model_opens_whole_and_keeps_the_base_limit(
-    tmp_path: Path, recipe: Recipe
-) -> None:
-    folder = tmp_path / "run"
-    path = run(folder, recipe.with_overrides(["max_seq_length=8"]))
-    assert path == folder / "model"
-    assert [child.name for child in folder.iterdir()] == ["model"]
-    assert list(path.rglob("*.bin")) == []
-
-    model = load_encoder(str(path), device="cpu")
-    assert model.max_seq_length == 48
-    long = "old " * 20
-    longer, cut = encode_distinct(model, [long + "kettle", long + "mirror"])
-    assert not np.allclose(longer, cut)
-
-
-def test_prompts_are_trained_with_and_saved(tmp_path: Path, recipe: Recipe) -> None:
-    prompts = ["query_prompt=query:", "document_prompt=passage:"]
-    path = run(tmp_path / "run", recipe.with_overrides(prompts))
-    model = load_encoder(str(path), device="cpu")
-    assert retrieval_prompts(model) == ("query: ", "passage: ")
-    assert weights(path) != weights(run(tmp_path / "plain", recipe))
-
-
-def test_another_pooling_is_trained_and_saved(tmp_path: Path, recipe: Recipe) -> None:
-    path = run(tmp_path / "run", recipe.with_overrides(["pooling=cls"]))
-    pooling = load_encoder(str(path), device="cpu")[1]
-    assert pooling.pooling_mode == "cls"
-    assert weights(path) != weights(run(tmp_path / "mean", recipe))
-
-
-def test_each_step_is_reported_and_checked_several_times(tmp_path: Path, recipe: Recipe) -> None:
-    seen = Recorder()
-    run(tmp_path / "run", recipe, progress=seen)
-    assert seen.updates == [(0, 4), (0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    assert set(seen.metrics) == {"loss", "learning_rate", "characters_per_second"}
-    assert all(list(points) == [1, 2, 3, 4] for points in seen.metrics.values())
-    assert all(value > 0 for value in seen.metrics["characters_per_second"].values())
-
-
-def test_a_step_has_checks_before_and_after_the_encoder_and_the_gradients(
-    tmp_path: Path, recipe: Recipe
-) -> None:
-    """At most a fraction of a step passes between two checks, so a cancel does not wait for a
-    step."""
-    looks: list[int] = []
-    seen = Recorder(on_update=lambda step: looks.append(seen.checks))
-    run(tmp_path / "run", recipe, progress=seen)
-    assert all(after - before >= 3 for before, after in itertools.pairwise(looks[1:]))
-
-
-@pytest.mark.parametrize("look", [1, 2, 3, 5, 8, 12, 15])
-def test_a_cancelled_training_stops_at_once_and_leaves_nothing(
-    tmp_path: Path, recipe: Recipe, look: int
-) -> None:
-    seen = Recorder(cancel_at_check=look)
-    with pytest.raises(RunCancelled):
-        run(tmp_path / "run", recipe, progress=seen)
-    assert seen.checks == look
-    assert_nothing_left(tmp_path / "run")
-
-
-def test_retrieval_is_measured_at_the_ends_of_a_training_and_has_no_curve(
-    tmp_path: Path, recipe: Recipe
-) -> None:
-    seen = Recorder()
-    data = Data(FAMILIES, HELD_OUT)
-    found = finetune(data, recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen)
+    monkeypatch.setattr(CHECKPOINT_EVERY, 1)
+    seen = recorder()
+    found = fitted(tmp_path / "run", recipe, held_out=HELD_OUT, progress=seen)
+    assert weights(found.folder) == weights(plain.model)
     assert found.counts[RETRIEVAL] == len(retrieval.retrieval_items())
     for folder, figures in ((recipe.base_encoder, found.before), (found.folder, found.after)):
         again = retrieval_figures(load_encoder(str(folder), device="cpu"))
         assert figures[RETRIEVAL] == pytest.approx(again[RETRIEVAL])
     assert "drift" in seen.metrics and RETRIEVAL not in seen.metrics
+    first = {name: of[0] for name, of in seen.metrics.items() if 0 in of and name != "epoch"}
+    assert found.before == first | {RETRIEVAL: found.before[RETRIEVAL]}
+    assert (found.triples, found.anchors) == (6 * len(FAMILIES), len(FAMILIES))
 
 
-def test_an_evaluation_of_the_held_out_part_can_be_cancelled(
+def test_evaluations_use_whole_texts_even_if_training_texts_are_cut(
     tmp_path: Path, recipe: Recipe
 ) -> None:
-    seen = Recorder(cancel_at_check=4)  # before the first step
-    with pytest.raises(RunCancelled):
-        run(tmp_path / "run", recipe, held_out=HELD_OUT, progress=seen)
-    assert seen.updates == [(0, 4)]
+    end = " after all the years in the garden behind the old house"
+    held_out = [[one._replace(text=one.text[:-1] + end) for one in family] for family in FAMILIES]
+    seen = recorder()
+    cut = recipe.with_overrides(["max_seq_length=8"])
+    trained = fitted(tmp_path / "run", cut, held_out=held_out, progress=seen)
+    measured = seen.metrics["cosine:negation"]
+    assert measured[max(measured)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("families", "changes", "sentence"),
+    ("changes", "prompts", "pooling"),
     [
-        ([], [], "There are no triples"),
-        (FAMILIES[:5], [], "A batch needs 6 anchors, found 5"),
-        (FAMILIES[:5], ["loss=triples"], "A batch needs 6 anchors, found 5"),
-        (FAMILIES, ["base_encoder=./nowhere"], "no model folder"),
-        (
-            FAMILIES,
-            ["early_stopping=ranked"],
-            "no items for the early stopping metric 'ranked'",
-        ),
+        (["max_seq_length=8"], ("", ""), "mean"),
+        (["query_prompt=query:", "document_prompt=passage:"], ("query: ", "passage: "), "mean"),
+        (["pooling=cls"], ("", ""), "cls"),
     ],
 )
-def test_a_model_that_cannot_be_trained_is_refused_with_one_sentence(
-    tmp_path: Path, recipe: Recipe, families: list[Family], changes: list[str], sentence: str
+def test_the_saved_model_has_what_it_was_trained_with_but_the_base_s_limit(
+    tmp_path: Path,
+    recipe: Recipe,
+    plain: Plain,
+    changes: list[str],
+    prompts: tuple[str, str],
+    pooling: str,
 ) -> None:
-    with pytest.raises(HedgerowError, match=sentence) as caught:
-        run(tmp_path / "run", recipe.with_overrides(changes), families=families)
+    folder = tmp_path / "run"
+    path = run(folder, recipe.with_overrides(changes))
+    assert path == folder / "model" and [child.name for child in folder.iterdir()] == ["model"]
+    assert list(path.rglob("*.bin")) == []
+    assert weights(path) != weights(plain.model)
+    model = load_encoder(str(path), device="cpu")
+    assert model.max_seq_length == 48
+    assert (retrieval_prompts(model), model[1].pooling_mode) == (prompts, pooling)
+    longer, cut = encode_distinct(model, ["old " * 20 + "kettle", "old " * 20 + "mirror"])
+    assert not np.allclose(longer, cut)
+
+
+def test_each_step_is_reported_and_checked_several_times(plain: Plain) -> None:
+    """At most a fraction of a step passes between two checks."""
+    assert plain.seen.updates == [(0, 4), (0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    assert set(plain.seen.metrics) == {"loss", "learning_rate", "characters_per_second"}
+    assert all(list(points) == [1, 2, 3, 4] for points in plain.seen.metrics.values())
+    assert all(value > 0 for value in plain.seen.metrics["characters_per_second"].values())
+    checks = itertools.pairwise(plain.seen.checks_before[1:])
+    assert all(after - before >= 3 for before, after in checks)
+
+
+@pytest.mark.parametrize(
+    ("look", "held_out"), [(1, []), (2, []), (3, []), (4, HELD_OUT), (8, []), (15, [])]
+)
+def test_a_cancelled_training_stops_at_once_and_leaves_nothing(
+    tmp_path: Path, recipe: Recipe, look: int, held_out: list[Family]
+) -> None:
+    seen = recorder(cancel_at_check=look)
+    with pytest.raises(RunCancelled):
+        run(tmp_path / "run", recipe, held_out=held_out, progress=seen)
+    assert seen.checks == look
+    assert seen.updates == [(0, 4)] or not held_out  # within the first evaluation
+    assert_nothing_left(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("families", "changes", "seed", "fact"),
+    [
+        ([], [], 1, "no triples"),
+        (FAMILIES[:5], [], 1, "6 anchors, found 5"),
+        (FAMILIES[:5], ["loss=triples"], 1, "6 anchors, found 5"),
+        (FAMILIES, ["base_encoder=./nowhere"], 1, "no model folder"),
+        (FAMILIES, ["early_stopping=ranked"], 1, "'ranked'"),
+        (FAMILIES, [], -1, "4294967295"),
+        (FAMILIES, [], 2**32, "4294967295"),
+    ],
+)
+def test_a_model_that_cannot_be_trained_is_refused(
+    tmp_path: Path,
+    recipe: Recipe,
+    families: list[Family],
+    changes: list[str],
+    seed: int,
+    fact: str,
+) -> None:
+    with pytest.raises(HedgerowError, match=fact) as caught:
+        run(tmp_path / "run", recipe.with_overrides(changes), families=families, seed=seed)
     assert "\n" not in str(caught.value)
     assert_nothing_left(tmp_path / "run")
 
 
-@pytest.mark.parametrize("seed", [-1, 2**32])
-def test_a_seed_out_of_range_is_refused(tmp_path: Path, recipe: Recipe, seed: int) -> None:
-    with pytest.raises(HedgerowError, match="seed from 0 to 4294967295"):
-        run(tmp_path / "run", recipe, seed=seed)
-
-
-def test_a_finished_model_is_not_trained_over(tmp_path: Path, recipe: Recipe) -> None:
-    path = run(tmp_path / "run", recipe)
-    before = weights(path)
+def test_a_finished_model_is_not_trained_over(recipe: Recipe, plain: Plain) -> None:
+    before = weights(plain.model)
     with pytest.raises(HedgerowError, match="already contains a model"):
-        run(tmp_path / "run", recipe, seed=2)
-    assert weights(path) == before
+        run(plain.model.parent, recipe, seed=2)
+    assert weights(plain.model) == before
 
 
-def test_the_remains_of_a_killed_training_are_no_obstacle(tmp_path: Path, recipe: Recipe) -> None:
+def test_the_remains_of_a_killed_training_are_no_obstacle(
+    tmp_path: Path, recipe: Recipe, plain: Plain
+) -> None:
     folder = tmp_path / "run"
     for name in ("model.partial", "checkpoint.partial"):
         (folder / name).mkdir(parents=True)
         (folder / name / "model.safetensors").write_bytes(b"half")
     (folder / "best-3.partial").write_bytes(b"half")
-    assert weights(run(folder, recipe)) == weights(run(tmp_path / "fresh", recipe))
+    assert weights(run(folder, recipe)) == weights(plain.model)
     assert [child.name for child in folder.iterdir()] == ["model"]
 
 
-def test_a_diverging_training_stops_with_a_sentence(
-    tmp_path: Path, recipe: Recipe, tiny_encoder: Path
-) -> None:
+def test_a_diverging_training_stops(tmp_path: Path, recipe: Recipe, tiny_encoder: Path) -> None:
     """Weights near the largest float make the first loss infinite."""
     damaged = tmp_path / "damaged"
     shutil.copytree(tiny_encoder, damaged)
@@ -226,9 +267,8 @@ def test_a_diverging_training_stops_with_a_sentence(
     for parameter in model.parameters():
         parameter.data.fill_(3e38)
     model.save_pretrained(str(damaged), create_model_card=False)
-
-    seen = Recorder()
-    with pytest.raises(HedgerowError, match="diverged after step 1 .* lower learning_rate"):
+    seen = recorder()
+    with pytest.raises(HedgerowError, match="after step 1 .*learning_rate"):
         run(tmp_path / "run", recipe.with_overrides([f"base_encoder={damaged}"]), progress=seen)
     assert seen.updates[-1] == (0, 4)
     assert_nothing_left(tmp_path / "run")
@@ -239,18 +279,18 @@ def test_a_full_disk_is_reported_before_the_training(
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    seen = Recorder()
-    with pytest.raises(HedgerowError, match="needs 4 MB of disk space"):
+    seen = recorder()
+    with pytest.raises(HedgerowError, match="4 MB"):
         run(tmp_path / "run", recipe, progress=seen)
     assert seen.updates == [(0, 4)]
 
 
 @pytest.mark.parametrize(
-    ("changes", "checkpoint_every", "sentence"),
+    ("changes", "checkpoint_every", "fact"),
     [
-        ([], 100, "Could not save the model"),
-        ([], 3, "Could not save a checkpoint .* resume the run"),
-        (["early_stopping=ranked"], 100, "Could not save a checkpoint"),
+        ([], 100, "the model"),
+        ([], 3, "a checkpoint .* resume"),
+        (["early_stopping=ranked"], 100, "a checkpoint"),
     ],
 )
 def test_a_full_disk_leaves_no_partial_file(
@@ -258,25 +298,21 @@ def test_a_full_disk_leaves_no_partial_file(
     recipe: Recipe,
     changes: list[str],
     checkpoint_every: int,
-    sentence: str,
+    fact: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A limit on the size of files replaces the full disk."""
-    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", checkpoint_every)
+    monkeypatch.setattr(CHECKPOINT_EVERY, checkpoint_every)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(step: int) -> None:
         if step == 1:
             resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
 
+    how = {"held_out": HELD_OUT, "progress": recorder(on_update=fill)}
     try:
-        with pytest.raises(HedgerowError, match=sentence) as caught:
-            run(
-                tmp_path / "run",
-                recipe.with_overrides(changes),
-                held_out=HELD_OUT,
-                progress=Recorder(on_update=fill),
-            )
+        with pytest.raises(HedgerowError, match=fact) as caught:
+            run(tmp_path / "run", recipe.with_overrides(changes), **how)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "\n" not in str(caught.value)
@@ -291,24 +327,24 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("other", [0, 2_500_000])
-def test_a_disk_too_small_for_a_checkpoint_gives_one_sentence(
+def test_a_disk_too_small_for_a_checkpoint_leaves_none(
     small_disk: Path, recipe: Recipe, other: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk is full when PyTorch writes the optimizer's state, or safetensors the weights."""
-    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 3)
+    monkeypatch.setattr(CHECKPOINT_EVERY, 3)
     folder = small_disk / "run"
 
     def fill(step: int) -> None:
         if step == 2:
             (small_disk / "other").write_bytes(b"x" * other)
 
-    with pytest.raises(HedgerowError, match="Could not save a checkpoint") as caught:
-        run(folder, recipe, progress=Recorder(on_update=fill))
+    with pytest.raises(HedgerowError, match="a checkpoint") as caught:
+        run(folder, recipe, progress=recorder(on_update=fill))
     assert "\n" not in str(caught.value)
     assert_nothing_left(folder)
 
 
-def test_no_memory_gives_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
+def test_no_memory_leaves_nothing(tmp_path: Path, recipe: Recipe) -> None:
     """A real allocation that no machine can make, in the middle of training."""
     import torch
 
@@ -316,59 +352,55 @@ def test_no_memory_gives_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
         if step == 2:
             torch.empty(2**52)
 
-    with pytest.raises(HedgerowError, match="not enough memory .* lower batch_size"):
-        run(tmp_path / "run", recipe, progress=Recorder(on_update=hoard))
+    with pytest.raises(HedgerowError, match="batch_size"):
+        run(tmp_path / "run", recipe, progress=recorder(on_update=hoard))
     assert_nothing_left(tmp_path / "run")
 
 
 def test_bf16_trains_on_a_processor_and_keeps_weights_of_full_precision(
-    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, recipe: Recipe, plain: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "uses_bf16", lambda _: True)
-    path = run(tmp_path / "run", recipe)
-    monkeypatch.setattr(devices, "uses_bf16", lambda _: False)
-    fp32 = run(tmp_path / "fp32", recipe)
-    assert weights(path) != weights(fp32) and len(weights(path)) == len(weights(fp32))
+    half, full = weights(run(tmp_path / "run", recipe)), weights(plain.model)
+    assert half != full and len(half) == len(full)
 
 
-def test_interpolation_stays_between_base_and_finetuned_model(
-    tmp_path: Path, recipe: Recipe
+def test_the_saved_model_is_the_mix_of_base_and_finetuned_model_that_was_measured(
+    tmp_path: Path, recipe: Recipe, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Nothing is printed, and nothing written elsewhere."""
+
     def values(path: Path) -> np.ndarray:
         model = load_encoder(str(path), device="cpu")
         return np.concatenate([p.detach().numpy().ravel() for p in model.parameters()])
 
+    recipe = recipe.with_overrides(["loss=triples", "lora_rank=2", "learning_rate=1e-2"])
     base, tuned = values(Path(recipe.base_encoder)), values(run(tmp_path / "a", recipe))
-    mixed = values(run(tmp_path / "b", recipe.with_overrides(["interpolation=0.25"])))
-    np.testing.assert_allclose(mixed, 0.75 * base + 0.25 * tuned, atol=1e-6)
-
-
-def test_the_figures_after_are_those_of_the_saved_model(tmp_path: Path, recipe: Recipe) -> None:
-    recipe = recipe.with_overrides(["interpolation=0.5", "lora_rank=2"])
-    seen = Recorder()
-    trained = finetune(
-        Data(FAMILIES, HELD_OUT), recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen
-    )
-    looked_at = {
-        name: points[0] for name, points in seen.metrics.items() if 0 in points and name != "epoch"
-    }
-    assert trained.before == looked_at | {RETRIEVAL: trained.before[RETRIEVAL]}
-    again = finetune(
-        Data(FAMILIES, HELD_OUT),
-        recipe=recipe.with_overrides([f"base_encoder={trained.folder}", "lora_rank=none"]),
-        seed=1,
-        folder=tmp_path / "again",
-        progress=Recorder(),
-    )
-    for name in ("ranked", "families", "cosine:negation"):
-        assert again.before[name] == pytest.approx(trained.after[name], abs=1e-5)
-    assert trained.after["cosine:negation"] != trained.before["cosine:negation"]
-    assert (trained.triples, trained.anchors) == (6 * len(FAMILIES), len(FAMILIES))
-
-
-def test_nothing_is_printed_and_nothing_written_elsewhere(
-    tmp_path: Path, recipe: Recipe, home: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run(tmp_path / "run", recipe.with_overrides(["loss=triples", "lora_rank=2"]))
     assert capfd.readouterr().out == ""
     assert list(home.iterdir()) == []
+    share = recipe.with_overrides(["interpolation=0.25"])
+    mixed = fitted(tmp_path / "b", share, held_out=HELD_OUT)
+    np.testing.assert_allclose(values(mixed.folder), 0.75 * base + 0.25 * tuned, atol=1e-6)
+    again = HeldOut(load_encoder(str(mixed.folder), device="cpu"), HELD_OUT).before
+    for name in ("ranked", "families", "cosine:negation"):
+        assert again[name] == pytest.approx(mixed.after[name], abs=1e-5)
+    assert mixed.after["cosine:negation"] != mixed.before["cosine:negation"]
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 10, 11, 40])
+def test_the_held_out_part_is_evaluated_each_epoch_but_ten_times_at_most(epochs: int) -> None:
+    steps = 7
+    every = steps_between_evaluations(steps, all_steps=epochs * steps)
+    assert every == steps if epochs <= MOST_EVALUATIONS else every > steps
+    assert len({*range(every, epochs * steps, every), epochs * steps}) <= MOST_EVALUATIONS
+
+
+def test_the_recipe_decides_the_dropout(tiny_encoder: Path) -> None:
+    """The tiny encoder's files set 0.1."""
+    from torch.nn import Dropout
+
+    for asked, expected in ((None, 0.1), (0.3, 0.3), (0.0, 0.0)):
+        model = load_encoder(str(tiny_encoder))
+        set_dropout(model, Recipe(dropout=asked))
+        found = {module.p for module in model.modules() if isinstance(module, Dropout)}
+        assert found == {expected}

@@ -1,25 +1,25 @@
-"""The callback in the library's own trainer: progress, curves and cancelling reach the run."""
+"""The callback in the library's own trainer, and the metrics file: progress, curves, cancelling."""
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
-from sqlmodel import col
+from sqlalchemy import Engine
 
 from db.engine import reading, writing
 from db.errors import RunCancelled, RunEnded
 from db.execution import RunContext, execute
-from db.models import Run, RunMetric, RunState
-from db.runs import create_run, get_run, request_cancel
+from db.models import Run, RunState
+from db.runs import create_run, get_run, metrics, request_cancel
 from db.settings import Settings
-from tests.training.support.recorder import Recorder
-from tests.training.support.trainings import FAMILIES
+from tests.training.support.trainings import FAMILIES, recorder
 from training.data.sampling import as_triples
-from training.finetune.progress import Progress, RunProgress
+from training.finetune.metrics_file import MetricsFile
 
 KIND = "library training"
 STEPS = 6
@@ -63,48 +63,36 @@ def library_trainer(encoder: Path, folder: Path, *callbacks: Any, **arguments: A
     )
 
 
-def stored(engine: Engine) -> int:
+@pytest.fixture
+def run_id(engine: Engine) -> int:
     with writing(engine) as session:
-        run = create_run(session, kind=KIND, parameters={})
-        session.flush()
-        assert run.id is not None
-        return run.id
+        return create_run(session, kind=KIND, parameters={}).id
 
 
-def found(engine: Engine, run_id: int) -> Run:
+def found(engine: Engine, run_id: int) -> tuple[Run, dict[str, list[int]]]:
+    """A run, and the steps of the points of its curves."""
+    names = ("loss", "learning_rate", "epoch", "eval_loss", "cosine_accuracy", "step")
     with reading(engine) as session:
-        return get_run(session, run_id)
-
-
-def curves(engine: Engine, run_id: int) -> dict[str, list[int]]:
-    """The steps of each curve's points."""
-    query = (
-        select(col(RunMetric.name), col(RunMetric.step))
-        .where(col(RunMetric.run_id) == run_id)
-        .order_by(col(RunMetric.step))
-    )
-    steps: dict[str, list[int]] = {}
-    with reading(engine) as session:
-        for name, step in session.execute(query):
-            steps.setdefault(name, []).append(step)
-    return steps
+        curves = {name: metrics(session, run_id, name=name) for name in names}
+        steps = {name: [step for step, _ in points] for name, points in curves.items() if points}
+        return get_run(session, run_id), steps
 
 
 @pytest.mark.slow
 def test_a_library_trainer_reports_to_the_run_s_row_and_curves(
-    engine: Engine, settings: Settings, tiny_encoder: Path
+    engine: Engine, settings: Settings, tiny_encoder: Path, run_id: int
 ) -> None:
-    run_id = stored(engine)
+    from training.finetune.progress import RunProgress
 
     def work(context: RunContext) -> dict[str, Any]:
         library_trainer(tiny_encoder, context.folder / "t", RunProgress(context)).train()
         return {}
 
     execute(engine, settings, run_id, {KIND: work})
-    run = found(engine, run_id)
+    run, curves = found(engine, run_id)
     assert (run.state, run.step, run.total) == (RunState.DONE, STEPS, STEPS)
     every, evaluated = list(range(1, STEPS + 1)), [2, 4, 6]
-    assert curves(engine, run_id) == {
+    assert curves == {
         "loss": every,
         "learning_rate": every,
         "epoch": evaluated,
@@ -117,9 +105,10 @@ def test_a_library_trainer_reports_to_the_run_s_row_and_curves(
 
 
 def test_a_cancel_stops_a_library_trainer_after_its_step(
-    engine: Engine, settings: Settings, tiny_encoder: Path
+    engine: Engine, settings: Settings, tiny_encoder: Path, run_id: int
 ) -> None:
-    run_id = stored(engine)
+    from training.finetune.progress import Progress, RunProgress
+
     trained: list[int] = []
 
     class Canceller(Progress):
@@ -142,54 +131,42 @@ def test_a_cancel_stops_a_library_trainer_after_its_step(
 
     with pytest.raises(RunEnded):
         execute(engine, settings, run_id, {KIND: work})
-    assert found(engine, run_id).state == RunState.CANCELLED
-    assert trained == [1, 2, 3]
-    assert curves(engine, run_id)["loss"] == [1, 2, 3]
+    run, curves = found(engine, run_id)
+    assert run.state == RunState.CANCELLED
+    assert trained == curves["loss"] == [1, 2, 3]
 
 
-def test_a_library_trainer_that_resumes_drops_the_points_after_its_checkpoint(
-    tiny_encoder: Path, tmp_path: Path
+def test_a_library_trainer_stores_all_before_a_checkpoint_and_drops_later_points_when_it_resumes(
+    tiny_encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    seen = Recorder()
+    seen, stored = recorder(), {}
+    checkpoint = tmp_path / "checkpoint-4"
+
+    def secure() -> None:
+        if not checkpoint.exists():
+            stored.update({name: list(points) for name, points in seen.metrics.items()})
+
+    seen.secure = secure
     saving = {"save_strategy": "steps", "save_steps": 4}
-    library_trainer(tiny_encoder, tmp_path, seen, **saving, max_steps=5).train()
+    with caplog.at_level(logging.INFO):
+        library_trainer(tiny_encoder, tmp_path, seen, **saving, max_steps=5).train()
+    assert checkpoint.exists()
+    assert stored["loss"] == [1, 2, 3, 4] and stored["cosine_accuracy"] == stored["epoch"] == [2, 4]
     assert list(seen.metrics["loss"]) == [1, 2, 3, 4, 5]
     seen.updates.clear()
     seen.metrics["loss"][5] = -1.0
     again = library_trainer(tiny_encoder, tmp_path, seen, **saving)
-    again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    again.train(resume_from_checkpoint=str(checkpoint))
     assert seen.updates == [(4, 6), (5, 6), (6, 6)]
     assert list(seen.metrics["loss"]) == [1, 2, 3, 4, 5, 6]
     assert seen.metrics["loss"][5] > 0
 
 
-def test_all_that_was_reported_is_stored_before_a_checkpoint(
-    tiny_encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A run that continues from the checkpoint does not report the earlier steps again."""
-    checkpoint = tmp_path / "checkpoint-4"
-
-    class Storing(Recorder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.stored: dict[str, list[int]] = {}
-
-        def secure(self) -> None:
-            if not checkpoint.exists():
-                self.stored = {name: list(points) for name, points in self.metrics.items()}
-
-    seen = Storing()
-    with caplog.at_level(logging.INFO):
-        how = {"save_strategy": "steps", "save_steps": 4, "max_steps": 4}
-        library_trainer(tiny_encoder, tmp_path, seen, **how).train()
-    assert checkpoint.exists()
-    assert seen.stored == {name: list(points) for name, points in seen.metrics.items()}
-    assert set(seen.stored) >= {"loss", "cosine_accuracy", "epoch"}
-
-
 def test_a_cancel_ends_a_library_trainer_s_long_evaluation(
     tiny_encoder: Path, tmp_path: Path
 ) -> None:
+    from tests.training.support.recorder import Recorder
+
     class Asked(Recorder):
         def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             raise AssertionError("the evaluation must not end")
@@ -201,3 +178,31 @@ def test_a_cancel_ends_a_library_trainer_s_long_evaluation(
 
     with pytest.raises(RunCancelled):
         library_trainer(tiny_encoder, tmp_path, Asked()).train()
+
+
+def rows(file: MetricsFile) -> list[tuple[int, str, float | None]]:
+    lines = file.path.read_text(encoding="utf-8").splitlines()
+    return [(row["step"], row["name"], row["value"]) for row in map(json.loads, lines)]
+
+
+def test_the_metrics_file_of_a_resumed_training_drops_everything_after_its_checkpoint(
+    tmp_path: Path,
+) -> None:
+    file = MetricsFile(tmp_path)
+    file.cut(0)  # on the first attempt, there is no file yet
+    for step in (0, 10, 20):
+        file.add(step, "loss", step / 10)
+    with file.path.open("a") as killed:
+        killed.write('{"step": 20, "na')
+    file.cut(10)
+    file.add(20, "loss", 7.0)
+    assert rows(file) == [(0, "loss", 0.0), (10, "loss", 1.0), (20, "loss", 7.0)]
+
+
+def test_a_figure_written_twice_is_kept_once_and_no_number_is_null(tmp_path: Path) -> None:
+    file = MetricsFile(tmp_path)
+    for value in (0.5, math.nan):
+        file.add(0, "drift", value)
+    file.cut(0)
+    assert rows(file) == [(0, "drift", None)]
+    MetricsFile(tmp_path / "gone").add(1, "loss", 0.5)  # it ends no training

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from db.errors import RunCancelled
-from tests.training.support.recorder import Recorder
-from tests.training.support.trainings import FAMILIES, HELD_OUT, run, weights
-from training.finetune import checkpoints, optimizer, setup, trainer
+from tests.training.support.trainings import FAMILIES, HELD_OUT, fitted, recorder, run, weights
+from training.finetune import checkpoints, setup
 from training.finetune.compute import devices
 from training.finetune.course import Outcome
-from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
+
+TRAINER = "training.finetune.trainer"
 
 
 @pytest.fixture(scope="module")
@@ -40,93 +40,69 @@ def recipe(tiny_encoder: Path) -> Recipe:
 @pytest.fixture(scope="module", autouse=True)
 def _a_checkpoint_every_two_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "CHECKPOINT_EVERY", 2)
+        patch.setattr(f"{TRAINER}.CHECKPOINT_EVERY", 2)
         yield
 
 
 def evaluated_every(monkeypatch: pytest.MonkeyPatch, steps: int, *, patience: int = 9) -> None:
     """Evaluate the held-out part every this many steps."""
     monkeypatch.setattr(setup, "steps_between_evaluations", lambda *_, **__: steps)
-    monkeypatch.setattr(trainer, "PATIENCE", patience)
-
-
-class Cut(Recorder):
-    """Records like a run's row, and interrupts training at a check within the step after `step`."""
-
-    def __init__(self, step: int, metrics: dict[str, dict[int, float]]) -> None:
-        super().__init__(on_update=self.reached)
-        self.step, self.metrics, self.looks = step, metrics, 0
-
-    def reached(self, step: int) -> None:
-        self.looks = 2 if step == self.step else 0
-
-    def check(self) -> None:
-        self.looks -= 1
-        if self.looks == 0:
-            raise RunCancelled
+    monkeypatch.setattr(f"{TRAINER}.PATIENCE", patience)
 
 
 def cut_off(
-    folder: Path, recipe: Recipe, *, after: int, metrics: dict[str, dict[int, float]]
+    folder: Path, recipe: Recipe, *, after: int, metrics: dict[str, dict[int, float]] | None = None
 ) -> None:
+    """Interrupt training within the step after this one."""
+    cut = recorder(cut_after=after, metrics=metrics)
     with pytest.raises(RunCancelled):
-        run(folder, recipe, held_out=HELD_OUT, progress=Cut(after, metrics))
+        run(folder, recipe, held_out=HELD_OUT, progress=cut)
 
 
-def trained(folder: Path, recipe: Recipe, progress: Recorder | None = None) -> Trained:
-    data = Data(FAMILIES, HELD_OUT)
-    return finetune(data, recipe=recipe, seed=1, folder=folder, progress=progress or Recorder())
-
-
-def test_the_learning_rate_rises_and_falls(
+def test_the_learning_rate_rises_and_falls_over_all_epochs(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(optimizer, "WARMUP", 0.5)
-    seen = Recorder()
-    run(tmp_path / "run", recipe.with_overrides(["max_steps=8"]), progress=seen)
+    monkeypatch.setattr("training.finetune.optimizer.WARMUP", 0.5)
+    seen = recorder()
+    run(tmp_path / "run", recipe.with_overrides(["epochs=3.5", "max_steps=none"]), progress=seen)
+    assert seen.updates[-1] == (7, 7)
     rates = list(seen.metrics["learning_rate"].values())
     assert rates.index(max(rates)) in (3, 4)
     assert max(rates) == pytest.approx(1e-3)
 
 
-def test_more_than_one_epoch_runs_to_the_end(tmp_path: Path, recipe: Recipe) -> None:
-    seen = Recorder()
-    run(tmp_path / "run", recipe.with_overrides(["epochs=1.5", "max_steps=none"]), progress=seen)
-    assert seen.updates[-1] == (3, 3)
-
-
 def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every, few = Recorder(), Recorder()
+    every, few = recorder(), recorder()
     run(tmp_path / "a", recipe, progress=every)
-    monkeypatch.setattr(trainer, "LOGS_PER_RUN", 2)
+    monkeypatch.setattr(f"{TRAINER}.LOGS_PER_RUN", 2)
     run(tmp_path / "b", recipe, progress=few)
     assert list(few.metrics["loss"]) == [3, 6]
     losses = list(every.metrics["loss"].values())
     assert few.metrics["loss"][6] == pytest.approx(sum(losses[3:]) / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
-        ["loss=family", "document_prompt=passage:"],
+        ["loss=family", "document_prompt=passage:", "early_stopping=ranked"],
         ["loss=symmetric", "retention=1", "types=word:0.5"],
         ["loss=triples", "lora_rank=2", "interpolation=0.5"],
         ["soup=2", "max_steps=none", "epochs=1.5", "retention=1"],
-        ["early_stopping=ranked"],
     ],
 )
 def test_a_training_that_was_interrupted_ends_like_an_uninterrupted_one(
     tmp_path: Path, recipe: Recipe, changes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dropout is on, and the points of the curves do not coincide with the checkpoints."""
-    monkeypatch.setattr(trainer, "LOGS_PER_RUN", 2)
+    monkeypatch.setattr(f"{TRAINER}.LOGS_PER_RUN", 2)
     monkeypatch.setattr(devices, "uses_bf16", lambda _: "loss=family" in changes)
     if "early_stopping=ranked" in changes:
         evaluated_every(monkeypatch, 1)
     recipe = recipe.with_overrides(changes)
-    unbroken, broken = Recorder(), Recorder()
+    unbroken, broken = recorder(), recorder()
     expected = run(tmp_path / "unbroken", recipe, held_out=HELD_OUT, progress=unbroken)
     folder = tmp_path / "broken"
     for step in (1, 3, 5):  # without a checkpoint, after the first, after the second
@@ -140,18 +116,38 @@ def test_a_training_that_was_interrupted_ends_like_an_uninterrupted_one(
     assert [child.name for child in folder.iterdir()] == ["model"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "outcome", "updates"),
+    [
+        (["max_steps=5"], Outcome(steps=5, kept=5), [(0, 5), (5, 5)]),
+        (
+            ["max_steps=20", "early_stopping=ranked"],
+            Outcome(steps=8, kept=4),
+            [(0, 20), (8, 20)],
+        ),
+    ],
+)
 def test_a_kept_checkpoint_gives_the_same_model_without_another_step(
-    tmp_path: Path, recipe: Recipe
+    tmp_path: Path,
+    recipe: Recipe,
+    changes: list[str],
+    outcome: Outcome,
+    updates: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    how = {"recipe": recipe.with_overrides(["max_steps=5"]), "seed": 1, "keep_checkpoint": True}
-    data = Data(FAMILIES)
-    first = finetune(data, folder=tmp_path / "a", progress=Recorder(), **how)  # type: ignore[arg-type]
+    """A training may be interrupted while its model is saved or measured."""
+    evaluated_every(monkeypatch, 2, patience=2)
+    recipe, folder = recipe.with_overrides(changes), tmp_path / "run"
+    scores(monkeypatch, 0.2, 0.6, 0.5, 0.4, 0.4)
+    first = fitted(folder, recipe, held_out=HELD_OUT, keep_checkpoint=True)
     before = weights(first.folder)
     shutil.rmtree(first.folder)
-    seen = Recorder()
-    again = finetune(data, folder=tmp_path / "a", progress=seen, **how)  # type: ignore[arg-type]
+    scores(monkeypatch, 0.9, 0.9, 0.9)
+    seen = recorder()
+    again = fitted(folder, recipe, held_out=HELD_OUT, progress=seen, keep_checkpoint=True)
+    assert first.outcome == again.outcome == outcome
     assert weights(again.folder) == before
-    assert seen.updates == [(0, 5), (5, 5)]
+    assert seen.updates == updates
 
 
 def test_a_training_leaves_its_optimizer_s_memory_free(tmp_path: Path, recipe: Recipe) -> None:
@@ -186,13 +182,13 @@ def test_early_stopping_keeps_the_best_state(
 
     monkeypatch.setattr(checkpoints, "save_best", noting)
     scores(monkeypatch, 0.2, 0.6, 0.6, 0.5, 0.6)
-    found = trained(tmp_path / "run", recipe)
+    found = fitted(tmp_path / "run", recipe, held_out=HELD_OUT)
     assert found.outcome == Outcome(steps=8, kept=4)
     assert list(states) == [2, 4]
 
     kept = recipe.with_overrides(["early_stopping=none"])
     scores(monkeypatch, *[0.1] * 30)
-    four = trained(tmp_path / "four", kept, progress=StopsAfterFour())
+    four = fitted(tmp_path / "four", kept, held_out=HELD_OUT, progress=recorder(end_after=4))
     assert weights(found.folder) == weights(four.folder)
 
 
@@ -200,7 +196,7 @@ def test_the_best_state_takes_the_disk_space_of_its_weights_alone(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluated_every(monkeypatch, 1)
-    monkeypatch.setattr(trainer, "CHECKPOINT_EVERY", 100)
+    monkeypatch.setattr(f"{TRAINER}.CHECKPOINT_EVERY", 100)
     recipe = recipe.with_overrides(["max_steps=4", "early_stopping=ranked"])
     folder, found = tmp_path / "run", []
     scores(monkeypatch, 0.2, 0.3, 0.2, 0.2, 0.2)
@@ -209,16 +205,8 @@ def test_the_best_state_takes_the_disk_space_of_its_weights_alone(
         if folder.exists():
             found.append({path.name for path in folder.iterdir()})
 
-    trained(folder, recipe, progress=Recorder(on_update=note))
+    fitted(folder, recipe, held_out=HELD_OUT, progress=recorder(on_update=note))
     assert found[-3:] == [{f"best-{step}.safetensors"} for step in (1, 2, 2)]
-
-
-class StopsAfterFour(Recorder):
-    """Ends a run after its fourth step, in the middle of its schedule."""
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        super().on_step_end(args, state, control)
-        control.should_training_stop = state.global_step == 4
 
 
 def test_early_stopping_continues_if_it_was_interrupted(
@@ -230,35 +218,15 @@ def test_early_stopping_continues_if_it_was_interrupted(
     # The evaluation at step 3 finds the best state. The checkpoint after step 2 knows that of step
     # 1.
     scores(monkeypatch, 0.5, 0.3, 0.6)
-    cut_off(folder, recipe, after=3, metrics={})
+    cut_off(folder, recipe, after=3)
     assert {path.name for path in folder.glob("best-*")} == {
         "best-1.safetensors",
         "best-3.safetensors",
     }
     scores(monkeypatch, 0.3, 0.3, 0.4)
-    found = trained(folder, recipe)
+    found = fitted(folder, recipe, held_out=HELD_OUT)
     assert found.outcome == Outcome(steps=4, kept=1)
     assert [child.name for child in folder.iterdir()] == ["model"]
-
-
-def test_a_training_that_stopped_early_does_not_continue_when_it_is_resumed(
-    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may be interrupted while its model is saved or measured."""
-    evaluated_every(monkeypatch, 2, patience=2)
-    recipe = recipe.with_overrides(["max_steps=20", "early_stopping=ranked"])
-    scores(monkeypatch, 0.2, 0.6, 0.5, 0.4, 0.4)
-    how = {"recipe": recipe, "seed": 1, "keep_checkpoint": True}
-    data, folder = Data(FAMILIES, HELD_OUT), tmp_path / "run"
-    first = finetune(data, folder=folder, progress=Recorder(), **how)  # type: ignore[arg-type]
-    before = weights(first.folder)
-    shutil.rmtree(first.folder)
-    scores(monkeypatch, 0.9, 0.9, 0.9)
-    seen = Recorder()
-    again = finetune(data, folder=folder, progress=seen, **how)  # type: ignore[arg-type]
-    assert first.outcome == again.outcome == Outcome(steps=8, kept=4)
-    assert weights(again.folder) == before
-    assert seen.updates == [(0, 20), (8, 20)]
 
 
 def test_a_training_whose_folder_was_moved_keeps_its_best_state(
@@ -267,12 +235,12 @@ def test_a_training_whose_folder_was_moved_keeps_its_best_state(
     evaluated_every(monkeypatch, 2)
     recipe = recipe.with_overrides(["max_steps=4", "early_stopping=ranked"])
     scores(monkeypatch, 0.6, 0.5, 0.5)
-    expected = trained(tmp_path / "unbroken", recipe)
+    expected = fitted(tmp_path / "unbroken", recipe, held_out=HELD_OUT)
     scores(monkeypatch, 0.6)
-    cut_off(tmp_path / "before", recipe, after=3, metrics={})
+    cut_off(tmp_path / "before", recipe, after=3)
     (tmp_path / "before").rename(tmp_path / "after")
     scores(monkeypatch, 0.5, 0.5)
-    found = trained(tmp_path / "after", recipe)
+    found = fitted(tmp_path / "after", recipe, held_out=HELD_OUT)
     assert found.outcome == expected.outcome == Outcome(steps=4, kept=2)
     assert weights(found.folder) == weights(expected.folder)
 
@@ -282,6 +250,8 @@ def test_the_library_calls_the_private_methods_that_ours_replaces(
 ) -> None:
     """The private methods of transformers 5.23 and sentence-transformers 6.2. The model is left
     alone."""
+    from training.finetune import trainer
+
     called: dict[str, list[Any]] = {}
 
     def noting(name: str) -> None:
@@ -296,7 +266,7 @@ def test_the_library_calls_the_private_methods_that_ours_replaces(
     for name in ("_save_checkpoint", "_load_from_checkpoint", "_clip_grad_norm"):
         noting(name)
     folder = tmp_path / "run"
-    cut_off(folder, recipe, after=3, metrics={})
+    cut_off(folder, recipe, after=3)
     run(folder, recipe, held_out=HELD_OUT)
     assert called["_load_from_checkpoint"] == [str(folder / "checkpoint-2")]
     assert len(called["_save_checkpoint"]) == 3  # after steps 2, 4 and 6
@@ -310,6 +280,8 @@ def test_the_library_leaves_the_choice_of_a_gpu_to_us(
 ) -> None:
     """`torchrun` gives each process its own GPU. The library creates arguments itself, too."""
     import torch
+
+    from training.finetune import trainer
 
     chosen: list[Any] = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -334,9 +306,9 @@ def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTw
     recipe = recipe.with_overrides(["early_stopping=ranked"])
     folder = tmp_path_factory.mktemp("cut")
     cut = CutTwice(recipe, folder / "once", folder / "twice")
-    cut_off(cut.twice, recipe, after=3, metrics={})
+    cut_off(cut.twice, recipe, after=3)
     shutil.copytree(cut.twice, cut.once)
-    cut_off(cut.twice, recipe, after=5, metrics={})
+    cut_off(cut.twice, recipe, after=5)
     return cut
 
 
@@ -350,13 +322,11 @@ def test_an_unusable_checkpoint_is_skipped(
     if damage != "best":  # the process died before it removed the previous one
         shutil.copytree(cut_twice.once, folder, dirs_exist_ok=True)
     left: list[set[str]] = []
-    seen = Recorder(
+    seen = recorder(
         on_update=lambda step: left.append({path.name for path in folder.glob("checkpoint-*")})
     )
     with caplog.at_level(logging.INFO):
-        found = finetune(
-            Data(FAMILIES, HELD_OUT), recipe=recipe, seed=1, folder=folder, progress=seen
-        )
+        found = fitted(folder, recipe, held_out=HELD_OUT, progress=seen)
     assert seen.updates[1] == ((0, 6) if damage == "best" else (2, 6))
     assert left[1] == (set() if damage == "best" else {"checkpoint-2"})
     verb = "is" if damage in SAYS_IS else "cannot"
@@ -394,7 +364,7 @@ def test_the_checkpoint_of_another_training_is_not_used(
 ) -> None:
     recipe, folder = cut_twice.recipe, tmp_path / "run"
     shutil.copytree(cut_twice.once, folder)
-    seen = Recorder(cancel_at_check=30)
+    seen = recorder(cancel_at_check=30)
     other = recipe.with_overrides(["scale=7"]) if change == "recipe" else recipe
     families = FAMILIES[1:] if change == "families" else FAMILIES
     held_out = HELD_OUT[1:] if change == "held out" else HELD_OUT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
@@ -15,11 +15,12 @@ from db.models import Run
 from db.runs import get_run
 from db.settings import Settings
 from hedgerow.losses.families import Family, Member, Role
-from training.finetune.fitting import Data, finetune
+from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
 from training.runs.trainings import KIND, request_training, work
 
 if TYPE_CHECKING:
+    from tests.training.support.recorder import Recorder
     from training.finetune.progress import Progress
 
 ANCHORS = 9
@@ -46,7 +47,27 @@ FAMILIES = [family(thing) for thing in THINGS]
 HELD_OUT = [family(thing) for thing in ("candle", "barrel", "window", "basket")]
 
 
-def run(
+def tiny_recipe(encoder: Path) -> Recipe:
+    """Three steps."""
+    return Recipe(
+        base_encoder=str(encoder),
+        batch_size=4,
+        max_steps=3,
+        learning_rate=1e-3,
+        dropout=None,
+        soup=1,
+        lora_rank=None,
+    )
+
+
+def recorder(**how: Any) -> Recorder:
+    """Records a training. Loads PyTorch."""
+    from tests.training.support.recorder import Recorder
+
+    return Recorder(**how)
+
+
+def fitted(
     folder: Path,
     recipe: Recipe,
     *,
@@ -54,14 +75,22 @@ def run(
     families: Sequence[Family] = FAMILIES,
     held_out: Sequence[Family] = (),
     progress: Progress | None = None,
-) -> Path:
-    """Train on families. Returns the model's folder."""
-    from training.finetune.progress import Progress
-
-    data = Data(families, held_out)
+    keep_checkpoint: bool = False,
+) -> Trained:
+    """Train on families."""
     return finetune(
-        data, recipe=recipe, seed=seed, folder=folder, progress=progress or Progress()
-    ).folder
+        Data(families, held_out),
+        recipe=recipe,
+        seed=seed,
+        folder=folder,
+        progress=progress or recorder(),
+        keep_checkpoint=keep_checkpoint,
+    )
+
+
+def run(folder: Path, recipe: Recipe, **how: Any) -> Path:
+    """Train on families. Returns the model's folder."""
+    return fitted(folder, recipe, **how).folder
 
 
 def weights(model: Path) -> bytes:

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
+
+from tests.training.support.lazily import Lazily
+
+torch = Lazily("torch")
 
 
 class Vectors:
@@ -12,13 +15,13 @@ class Vectors:
 
     tokenizer = None
     max_seq_length = None
-    device = torch.device("cpu")
     default_prompt_name = None
 
     def __init__(self, rows: Mapping[str, Sequence[float]]) -> None:
         self.rows = {text: np.array(row, dtype=np.float32) for text, row in rows.items()}
         self.encoded: list[str] = []
         self.prompts: dict[str, str] = {}
+        self.device = torch.device("cpu")
 
     def get_embedding_dimension(self) -> int:
         return len(next(iter(self.rows.values())))

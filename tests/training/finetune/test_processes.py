@@ -24,7 +24,7 @@ from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.forking import ROOT, Forker, is_alive, kill
 from tests.training.support.together import QUICK, RECIPES, SHARED, one_step, start_together
-from tests.training.support.trainings import ask, change_recipe, train, weights
+from tests.training.support.trainings import ask, change_recipe, tiny_recipe, train, weights
 from training.finetune import checkpoints
 from training.finetune.compute import devices
 from training.recipe.schema import Recipe
@@ -71,16 +71,8 @@ def calm_encoder(tiny_encoder: Path, home: Path) -> Path:
 @pytest.fixture
 def long_recipe(tiny_encoder: Path) -> Recipe:
     """A recipe for a run of some seconds."""
-    return Recipe(
-        base_encoder=str(tiny_encoder),
-        batch_size=4,
-        learning_rate=1e-3,
-        epochs=1000,
-        max_steps=40,
-        early_stopping="ranked",
-        dropout=None,
-        soup=1,
-    )
+    changes = ["epochs=1000", "max_steps=40", "early_stopping=ranked", "lora_rank=64"]
+    return tiny_recipe(tiny_encoder).with_overrides(changes)
 
 
 def found(engine: Engine, run_id: int) -> Run:
@@ -111,8 +103,9 @@ def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.soak("kills"))])
 def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
-    project: Engine, home: Path, long_recipe: Recipe, settings: Settings, forker: Forker
+    project: Engine, home: Path, long_recipe: Recipe, settings: Settings, forker: Forker, kills: int
 ) -> None:
     calm = ask(project, long_recipe)
     wait_for(forker.start(project.url, home, calm, QUICK), home)
@@ -121,7 +114,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     broken = ask(project, long_recipe)  # the same run, which is refused while it is in progress
     folder = settings.data_folder / found(project, broken).folder
     sampled, reached = random.Random(3), 0
-    for _ in range(3):
+    for _ in range(kills):
         process = forker.start(project.url, home, broken, QUICK)
         wait_until(lambda: checkpoints.step_reached(folder) > reached, home)  # noqa: B023
         time.sleep(sampled.uniform(0.0, 0.3))
@@ -174,9 +167,9 @@ def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
     import torch
 
     call = "tests.training.support.together:take_steps"
-    for process in start_together(forker, engine, home, 0, size=3, call=call):
+    for process in start_together(forker, engine, home, 0, size=2, call=call):
         wait_for(process, home)
-    for rank in range(3):
+    for rank in range(2):
         for changes, shared in zip(RECIPES, torch.load(home / f"steps-{rank}.pt"), strict=True):
             alone = one_step(calm_encoder, changes)
             assert shared.keys() == alone.keys() and len(alone) > 4
@@ -231,9 +224,25 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["cancelled", "helper killed", "leader fails"])
+@pytest.mark.parametrize(
+    ("end", "state", "fact"),
+    [
+        ("cancelled", RunState.CANCELLED, "Cancelled"),
+        ("helper killed", RunState.FAILED, "Another process"),
+        pytest.param(
+            *("leader fails", RunState.FAILED, "batch_size"),
+            marks=pytest.mark.soak("processes"),
+        ),
+    ],
+)
 def test_the_end_of_one_process_ends_all(
-    project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
+    project: Engine,
+    home: Path,
+    long_recipe: Recipe,
+    forker: Forker,
+    end: str,
+    state: RunState,
+    fact: str,
 ) -> None:
     run_id = ask(project, long_recipe.with_overrides(["max_steps=none"]))
     if end == "leader fails":
@@ -249,30 +258,16 @@ def test_the_end_of_one_process_ends_all(
     wait_for(leader, home)
     wait_for(helper, home)
     run = found(project, run_id)
-    assert run.state == (RunState.CANCELLED if end == "cancelled" else RunState.FAILED)
-    expected = {
-        "cancelled": "Cancelled.",
-        "helper killed": "Another process of this training",
-        "leader fails": "lower batch_size",
-    }
-    assert expected[end] in run.message and "\n" not in run.message
+    assert run.state == state and fact in run.message and "\n" not in run.message
 
 
-@pytest.mark.slow
+@pytest.mark.soak("processes")
 def test_torchrun_trains_a_queued_run(
     project: Engine, home: Path, shared_recipe: Recipe, settings: Settings
 ) -> None:
     run_id = ask(project, shared_recipe.with_overrides(["max_steps=3"]))
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--nproc-per-node",
-        "2",
-        "-m",
-        "training",
-        str(run_id),
-    ]
+    launched = "-m torch.distributed.run --nproc-per-node 2 -m training".split()
+    command = [sys.executable, *launched, str(run_id)]
     environment = settings.process_environment() | {"PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         command, env=environment, cwd=home, capture_output=True, text=True, timeout=300, check=False

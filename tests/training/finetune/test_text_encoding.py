@@ -1,0 +1,398 @@
+"""Encoding a step's texts: in chunks of about one length, packed, or by several threads.
+
+Each way gives the model's own embeddings, and the same gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.encoders.embeddings import token_counts
+from curation.encoders.loading import load_encoder
+from db.errors import RunCancelled
+from hedgerow.losses.families import flatten
+from tests.training.support.lazily import Lazily
+from tests.training.support.starter import starter_families
+from tests.training.support.trainings import FAMILIES, run, weights
+from training.data.sampling import FamilyBatches
+from training.finetune.compute import packing, replicas, text_encoding
+from training.finetune.compute.devices import computing
+from training.finetune.compute.replicas import Threads, threads_for
+from training.finetune.compute.text_encoding import (
+    FEWEST,
+    MOST,
+    PADDING,
+    can_pack,
+    chunks_of_one_length,
+    embed,
+)
+from training.recipe.schema import Recipe
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+torch = Lazily("torch")
+
+TEXTS = [f"{'very ' * (number % 7 * 4)}good {number}" for number in range(60)]
+
+
+@pytest.fixture
+def model(tiny_encoder: Path) -> SentenceTransformer:
+    return load_encoder(str(tiny_encoder), device="cpu").eval()
+
+
+def padding(lengths: list[int], chunks: list[slice]) -> float:
+    """The share of padding in the computed tokens."""
+    computed = sum(max(lengths[chunk]) * len(lengths[chunk]) for chunk in chunks)
+    return 1 - sum(lengths) / computed
+
+
+@given(st.lists(st.integers(1, 512), max_size=400).map(sorted))
+def test_chunks_cover_all_texts_in_order_with_little_padding(lengths: list[int]) -> None:
+    chunks = chunks_of_one_length(lengths)
+    assert [length for chunk in chunks for length in lengths[chunk]] == lengths
+    for chunk in chunks:
+        inside = lengths[chunk]
+        assert 1 <= len(inside) <= MOST
+        assert len(inside) <= FEWEST or padding(inside, [slice(None)]) <= PADDING
+    assert all(len(lengths[chunk]) >= FEWEST for chunk in chunks[:-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("passages", [0.0, 0.3])
+def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(
+    model: SentenceTransformer, passages: float
+) -> None:
+    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer. In some of them, each
+    text has two more sentences."""
+    model.max_seq_length = 128
+    families = starter_families()
+    around = [family[0].text for family in families]
+    longer = [
+        [m._replace(text=f"{around[n - 1]} {m.text} {around[n - 2]}") for m in family]
+        if n < passages * len(families)
+        else family
+        for n, family in enumerate(families)
+    ]
+    batches = FamilyBatches(longer, size=32, seed=1)
+    for step in range(1, 6):
+        texts = flatten(batches.of(step)).texts
+        lengths = sorted(token_counts(model, texts).tolist())
+        chunks = chunks_of_one_length(lengths)
+        assert padding(lengths, chunks) < 0.1
+        assert len(lengths) / len(chunks) > 2 * FEWEST  # but not in tiny chunks
+
+
+def test_embeddings_are_the_models_in_the_order_of_the_texts(
+    model: SentenceTransformer,
+) -> None:
+    texts = flatten(FAMILIES).texts[::-1]
+    looks: list[None] = []
+    found = embed(model, texts, check=lambda: looks.append(None))
+    expected = model.encode(
+        texts,
+        batch_size=1,
+        convert_to_tensor=True,
+        normalize_embeddings=True,
+        show_progress_bar=False,
+    )
+    torch.testing.assert_close(found.detach(), expected, atol=1e-5, rtol=0)
+    assert looks
+
+
+def test_gradients_are_those_of_the_texts_encoded_one_by_one(model: SentenceTransformer) -> None:
+    """Chunks of different lengths share one look-up of their words."""
+    texts = [f"{'very ' * (number % 5 * 6)}good {number}" for number in range(30)]
+    lengths = sorted(token_counts(model, texts).tolist())
+    assert len(chunks_of_one_length(lengths)) > 1
+    direction = torch.linspace(-1, 1, model.get_embedding_dimension() or 0)
+    (embed(model, texts) @ direction).sum().backward()
+    found = {name: own.grad for name, own in model.named_parameters()}
+    model.zero_grad()
+    for text in texts:
+        (embed(model, [text]) @ direction).sum().backward()
+    for name, own in model.named_parameters():
+        assert (own.grad is None) == (found[name] is None)
+        if own.grad is not None:
+            torch.testing.assert_close(found[name], own.grad, rtol=1e-4, atol=1e-5)
+    assert not model[0].auto_model.get_input_embeddings()._forward_hooks
+
+
+@given(st.lists(st.integers(1, 600), min_size=1, max_size=200).map(sorted), st.integers(1, 4))
+def test_each_row_has_its_part_of_all_texts(lengths: list[int], count: int) -> None:
+    rows = packing.parts(lengths, count)
+    assert sorted(place for row in rows for place in row) == list(range(len(lengths)))
+    assert all(list(row) == sorted(row) and len(row) for row in rows)
+    sums = [sum(lengths[place] for place in row) for row in rows]
+    assert len(rows) >= min(count, len(lengths))
+    assert max(sums) <= packing.TOKENS + max(lengths)
+    assert max(sums) - min(sums) <= max(lengths), "and about as much work as the others"
+
+
+@given(st.lists(st.integers(1, 600), min_size=1, max_size=100))
+def test_groups_follow_each_other_with_a_place_for_each_token(lengths: list[int]) -> None:
+    spans = packing._spans(lengths)
+    end = 0
+    for span in spans:
+        assert span.start == end
+        end = span.end
+        if span.tokens is None or span.places is None or span.bias is None:
+            assert (span.end - span.start) % span.texts == 0
+            continue
+        assert span.places.shape == (span.texts, span.bias.shape[-1])
+        there = span.places.flatten()[span.tokens]
+        assert there.tolist() == list(range(span.end - span.start))
+        assert (span.bias == 0).sum() == len(there)
+        assert span.places.numel() <= packing.TOKENS
+        padding = 1 - len(there) / span.places.numel()
+        assert span.texts <= packing.FEWEST or padding <= packing.PADDING
+    assert end == sum(lengths) and sum(span.texts for span in spans) == len(lengths)
+
+
+def test_embeddings_and_gradients_are_those_of_chunks(model: SentenceTransformer) -> None:
+    assert can_pack(model)
+    found = {}
+    for packed in (True, False):
+        embeddings = embed(model, TEXTS, packed=packed)
+        (embeddings @ embeddings.T).pow(3).sum().backward()
+        gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+        found[packed] = {"embeddings": embeddings.detach()} | gradients
+        model.zero_grad(set_to_none=True)
+    assert found[True].keys() == found[False].keys()
+    for name, value in found[False].items():
+        torch.testing.assert_close(found[True][name], value, rtol=1e-3, atol=1e-4)
+
+
+def test_rows_are_cut_if_they_would_be_too_long(
+    model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert can_pack(model)
+    expected, checks = embed(model, TEXTS), []
+    monkeypatch.setattr(packing, "TOKENS", 100)
+    found = embed(model, TEXTS, packed=True, check=lambda: checks.append(1))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    assert len(checks) > 3
+
+
+def test_rows_have_one_of_few_lengths(model: SentenceTransformer) -> None:
+    assert can_pack(model)
+    for count in (1, 7, 60):
+        row = packing.features(model, TEXTS[:count])
+        tokens = row["input_ids"].numel()
+        assert tokens == row["position_ids"].numel() == row["cu_seq_lens_q"][-1]
+        assert tokens % packing.MULTIPLE == 0
+        assert len(packing.encoded(model, row)) == count
+
+
+def test_texts_are_cut_at_the_longest_input(model: SentenceTransformer) -> None:
+    assert can_pack(model)
+    model.max_seq_length = 8
+    expected = embed(model, TEXTS)
+    torch.testing.assert_close(embed(model, TEXTS, packed=True), expected, atol=1e-5, rtol=0)
+    assert torch.equal(expected[6], expected[13]), "the differing part was cut off"
+
+
+def test_the_model_computes_all_else_as_before(model: SentenceTransformer) -> None:
+    before = model.encode(TEXTS, convert_to_tensor=True, show_progress_bar=False)
+    attention = model[0].auto_model.config._attn_implementation
+    model.train()
+    assert can_pack(model) and model.training
+    embed(model, TEXTS, packed=True)
+    assert model[0].auto_model.config._attn_implementation == attention
+    model.eval()
+    after = model.encode(TEXTS, convert_to_tensor=True, show_progress_bar=False)
+    assert torch.equal(before, after)
+
+
+def test_attention_has_dropout_only_if_it_is_asked_for(model: SentenceTransformer) -> None:
+    assert can_pack(model)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    attention = model[0].auto_model.encoder.layer[0].attention.self
+    model.train()
+    same = embed(model, TEXTS, packed=True), embed(model, TEXTS, packed=True)
+    attention.dropout.p = 0.5
+    assert torch.equal(*same) and not torch.equal(embed(model, TEXTS, packed=True), same[0])
+
+
+@pytest.mark.parametrize("fault", ["refuses", "differs"])
+def test_a_model_that_cannot_pack_is_trained_in_chunks(
+    model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    own = packing.features
+
+    def faulty(*given: object) -> dict[str, object]:
+        if fault == "refuses":
+            raise TypeError("forward() got an unexpected keyword argument")
+        found = own(*given)  # type: ignore[arg-type]
+        return found | {"position_ids": found["position_ids"] + 1}
+
+    monkeypatch.setattr(packing, "features", faulty)
+    assert not can_pack(model)
+
+
+def test_a_training_packs_where_the_model_can(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[bool] = []
+
+    def seen(*given: object, packed: bool, **settings: object) -> torch.Tensor:
+        used.append(packed)
+        return text_encoding.embed(*given, packed=packed, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("training.finetune.trainer.embed", seen)
+    run(tmp_path / "a", recipe)
+    assert set(used) == {True}
+    monkeypatch.setattr("training.finetune.trainer.can_pack", lambda model: False)
+    run(tmp_path / "b", recipe)
+    assert set(used) == {True, False}
+
+
+FEWER = TEXTS[:40]
+
+
+@pytest.fixture
+def still(model: SentenceTransformer) -> SentenceTransformer:
+    """In training, without dropout."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return model.train()
+
+
+@pytest.fixture
+def three(still: SentenceTransformer) -> Iterator[Threads]:
+    three = Threads(still, 3)
+    yield three
+    three.close()
+
+
+@pytest.fixture
+def two_cores() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def gradients(
+    model: SentenceTransformer, together: Threads | None, *, bf16: bool = False
+) -> dict[str, torch.Tensor]:
+    """The gradients of a loss in which every text is compared with every other."""
+    with computing(model, bf16=bf16):
+        found = embed(model, FEWER, threads=together)
+    (found @ found.T).pow(3).sum().backward()
+    grown = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad(set_to_none=True)
+    return grown
+
+
+def test_the_gradients_are_those_of_one_thread(still: SentenceTransformer, three: Threads) -> None:
+    expected, found = gradients(still, None), gradients(still, three)
+    assert expected.keys() == found.keys()
+    for name, gradient in expected.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-3, atol=1e-4)
+
+
+def test_they_are_the_same_each_time_and_bfloat16_stays_within_the_callers_block(
+    still: SentenceTransformer, three: Threads
+) -> None:
+    plain, half = gradients(still, three), gradients(still, three, bf16=True)
+    assert not torch.equal(*(next(iter(found.values())) for found in (plain, half)))
+    for _ in range(3):  # whichever thread takes which part of the backward pass
+        for first, bf16 in ((plain, False), (half, True)):
+            again = gradients(still, three, bf16=bf16)
+            assert all(torch.equal(again[name], gradient) for name, gradient in first.items())
+
+
+def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
+    still: SentenceTransformer,
+) -> None:
+    frozen = next(name for name, _ in still.named_parameters())
+    still.get_parameter(frozen).requires_grad = False
+    three = Threads(still, 3)
+    before = gradients(still, three)
+    with torch.no_grad():
+        for weight in still.parameters():
+            weight *= 0.9
+    after = gradients(still, three)
+    assert frozen not in after
+    expected = gradients(still, None)
+    for name, gradient in expected.items():
+        torch.testing.assert_close(after[name], gradient, rtol=1e-3, atol=1e-4)
+        if bool(gradient.abs().max() > 1e-3):
+            assert not torch.equal(before[name], after[name])
+    three.close()
+
+
+def test_stopping_stops_all_threads(
+    still: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicas, "CHECK_SECONDS", 0.0)
+    before = torch.get_num_threads()
+    forward, asked = type(still).forward, Event()
+
+    def patient(self: SentenceTransformer, features: dict[str, torch.Tensor]) -> object:
+        assert asked.wait(60)  # otherwise all may be done before the check
+        return forward(self, features)
+
+    def stop() -> None:
+        asked.set()
+        raise RunCancelled
+
+    monkeypatch.setattr(type(still), "forward", patient)
+    with pytest.raises(RunCancelled):
+        embed(still, FEWER, threads=three, check=stop)
+    assert torch.get_num_threads() == before
+    assert gradients(still, three), "they can be used again"
+
+
+def test_failures_in_a_thread_are_reported(
+    still: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(self: object, features: object) -> None:
+        raise RuntimeError("not enough memory")
+
+    monkeypatch.setattr(type(still), "forward", fails)
+    with pytest.raises(RuntimeError, match="not enough memory"):
+        embed(still, FEWER, threads=three)
+
+
+def test_there_are_as_many_as_have_something_to_do(
+    still: SentenceTransformer, two_cores: None
+) -> None:
+    several = threads_for(still, Recipe())
+    assert several is not None and several.count == 2
+    several.close()
+    assert threads_for(still, Recipe(dropout=0.1)) is None, (
+        "threads would use the generator in any order"
+    )
+    assert threads_for(still, Recipe(dropout=None)) is None
+    torch.set_num_threads(1)
+    assert threads_for(still, Recipe()) is None
+
+
+def test_a_training_with_threads_has_equal_weights_each_time(
+    tmp_path: Path, recipe: Recipe, two_cores: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+    together = Threads.encode
+
+    def seen(self: Threads, *given: object) -> list[torch.Tensor]:
+        used.append(self.count)
+        return together(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Threads, "encode", seen)
+    steady = recipe.with_overrides(["dropout=0", "batch_size=4"])
+    first = run(tmp_path / "a", steady)
+    again = run(tmp_path / "b", steady)
+    assert set(used) == {2}
+    assert weights(first) == weights(again)
