@@ -1,4 +1,6 @@
-"""A project with a release, for tests of everything that follows one."""
+"""A session for tests of one transaction, and a project with a release for those that need one."""
+
+from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Engine
@@ -6,11 +8,19 @@ from sqlmodel import Session
 
 from curation.release.freezing import create_release
 from curation.review.decisions import store_decisions
+from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.support.deciding import Released
 from tests.curation.support.families import decision_of, person
 from tests.support.databases import Fill
 from tests.support.factories import TEXTS, add_family
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    """The only transaction of a test. It is stored at the end."""
+    with writing(engine) as session:
+        yield session
 
 
 @pytest.fixture

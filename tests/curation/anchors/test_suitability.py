@@ -1,12 +1,9 @@
 """Anchors that are not plain affirmative claims."""
 
-from __future__ import annotations
-
-import json
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.anchors import suitability
@@ -23,65 +20,68 @@ from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Analysi
 
 
 @pytest.mark.parametrize(
-    ("anchor", "word"),
+    ("anchor", "kind", "named"),
     [
-        ("The ferry isn't safe.", "negated"),
-        ("The ferry is in no way safe.", "negated"),
-        ("Nobody likes rain.", "negated"),
-        ("They were no longer friends.", "negated"),
-        ("That dog isn't friendly.", "negated"),
-        ("Because it isn't fair.", "negated"),
-        ("It is probably raining.", "hedged"),
-        ("It seems that the bridge is open.", "hedged"),
+        ("The ferry isn't safe.", UnsuitableKind.NEGATED, ""),
+        ("The ferry is in no way safe.", UnsuitableKind.NEGATED, ""),
+        ("Nobody likes rain.", UnsuitableKind.NEGATED, ""),
+        ("They were no longer friends.", UnsuitableKind.NEGATED, ""),
+        ("That dog isn't friendly.", UnsuitableKind.NEGATED, ""),
+        ("Because it isn't fair.", UnsuitableKind.NEGATED, ""),
+        ("She hardly ever smiles.", UnsuitableKind.NEGATED, "hardly"),
+        ("He rarely eats meat.", UnsuitableKind.NEGATED, "rarely"),
+        ("Scarcely anyone came.", UnsuitableKind.NEGATED, "scarcely"),
+        ("The bus barely moves.", UnsuitableKind.NEGATED, "barely"),
+        ("She seldom laughs.", UnsuitableKind.NEGATED, "seldom"),
+        ("Very few people came to the concert.", UnsuitableKind.NEGATED, "few"),
+        ("There is little hope of rain.", UnsuitableKind.NEGATED, "little"),
+        ("Little is known about her.", UnsuitableKind.NEGATED, "little"),
+        ("It is probably raining.", UnsuitableKind.HEDGED, ""),
+        ("It seems that the bridge is open.", UnsuitableKind.HEDGED, ""),
         (
             "The Red Cross reported that 400 were dead, but this was disputed by officials.",
+            UnsuitableKind.DISPUTED,
             "disputed",
         ),
-        ("He won, although it was later overturned.", "overturned"),
-        ("Is the bridge open?", "question"),
-        ("She hardly ever smiles.", "'hardly'"),
-        ("He rarely eats meat.", "'rarely'"),
-        ("Scarcely anyone came.", "'scarcely'"),
-        ("The bus barely moves.", "'barely'"),
-        ("She seldom laughs.", "'seldom'"),
-        ("Very few people came to the concert.", "'few'"),
-        ("There is little hope of rain.", "'little'"),
-        ("Little is known about her.", "'little'"),
-        ("Close the door when you leave.", "command"),
-        ("If it rains, take the bus.", "command"),
-        ("Let's go.", "command"),
-        ("Please sit down.", "command"),
-        ("Turn off the lights.", "command"),
-        ("Press and hold the button.", "command"),
-        ("Is the bridge open", "question"),
-        ("What's your name", "question"),
-        ("Is it open?!", "question"),
-        ("Who won the race", "question"),
-        ("Who has won", "question"),
-        ("Who did you see", "question"),
-        ("How old are you", "question"),
-        ("Which of them won", "question"),
-        ("Which train goes to Berlin", "question"),
-        ("What time does the museum open", "question"),
-        ("Where did Mary go", "question"),
-        ("Sarah, close the door.", "command"),
-        ("Sie lächelt fast nie.", "not look like English"),
-        ("Der Hund schläft.", "not look like English"),
-        ("Die Regierung plant neue Steuern.", "not look like English"),
-        ("Elle ne sourit presque jamais.", "not look like English"),
-        ("Le chat dort sur le canapé.", "not look like English"),
-        ("Kot śpi na kanapie.", "not look like English"),
-        ("Prezydent podpisal ustawe wczoraj.", "not look like English"),
-        ("Los niños juegan.", "not look like English"),
-        ("De hond slaapt op de bank.", "not look like English"),
-        ("Koira nukkuu sohvalla.", "not look like English"),
-        ("Собака спит.", "not look like English"),
+        ("He won, although it was later overturned.", UnsuitableKind.DISPUTED, "overturned"),
+        ("Is the bridge open?", UnsuitableKind.QUESTION, ""),
+        ("Is the bridge open", UnsuitableKind.QUESTION, ""),
+        ("What's your name", UnsuitableKind.QUESTION, ""),
+        ("Is it open?!", UnsuitableKind.QUESTION, ""),
+        ("Who won the race", UnsuitableKind.QUESTION, ""),
+        ("Who has won", UnsuitableKind.QUESTION, ""),
+        ("Who did you see", UnsuitableKind.QUESTION, ""),
+        ("How old are you", UnsuitableKind.QUESTION, ""),
+        ("Which of them won", UnsuitableKind.QUESTION, ""),
+        ("Which train goes to Berlin", UnsuitableKind.QUESTION, ""),
+        ("What time does the museum open", UnsuitableKind.QUESTION, ""),
+        ("Where did Mary go", UnsuitableKind.QUESTION, ""),
+        ("Close the door when you leave.", UnsuitableKind.COMMAND, ""),
+        ("If it rains, take the bus.", UnsuitableKind.COMMAND, ""),
+        ("Let's go.", UnsuitableKind.COMMAND, ""),
+        ("Please sit down.", UnsuitableKind.COMMAND, ""),
+        ("Turn off the lights.", UnsuitableKind.COMMAND, ""),
+        ("Press and hold the button.", UnsuitableKind.COMMAND, ""),
+        ("Sarah, close the door.", UnsuitableKind.COMMAND, ""),
+        ("Sie lächelt fast nie.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Der Hund schläft.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Die Regierung plant neue Steuern.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Elle ne sourit presque jamais.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Le chat dort sur le canapé.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Kot śpi na kanapie.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Prezydent podpisal ustawe wczoraj.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Los niños juegan.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("De hond slaapt op de bank.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Koira nukkuu sohvalla.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("Собака спит.", UnsuitableKind.OTHER_LANGUAGE, ""),
     ],
 )
-def test_the_problem_is_named_in_one_sentence(anchor: str, word: str) -> None:
-    problems = anchor_problems(anchor)
-    assert len(problems) == 1
-    assert word in problems[0]
+def test_the_problem_is_found_and_its_word_named(
+    anchor: str, kind: UnsuitableKind, named: str
+) -> None:
+    (problem,) = find_problems(anchor, words_of(anchor))
+    assert problem.kind is kind and named in problem.sentence
+    assert anchor_problems(anchor) == [problem.sentence]
 
 
 @pytest.mark.parametrize(
@@ -120,15 +120,6 @@ def test_the_problem_is_named_in_one_sentence(anchor: str, word: str) -> None:
         "Can openers are useful.",
         "Believe me, he did it.",
         "In the morning, we cover the plants.",
-    ],
-)
-def test_affirmative_anchors_pass(anchor: str) -> None:
-    assert anchor_problems(anchor) == []
-
-
-@pytest.mark.parametrize(
-    "anchor",
-    [
         "A man riding a wave on top of a surfboard.",
         "Two dogs running through snow.",
         "Stop sign in front of a house.",
@@ -154,10 +145,11 @@ def test_affirmative_anchors_pass(anchor: str) -> None:
         'She said "je ne sais quoi" twice.',
     ],
 )
-def test_captions_headlines_and_foreign_names_pass(anchor: str) -> None:
+def test_affirmative_claims_captions_and_headlines_pass(anchor: str) -> None:
     assert anchor_problems(anchor) == []
 
 
+@pytest.mark.slow
 def test_false_alarms_are_rare() -> None:
     """In the starter corpus, these are five instructions. The other corpora contain negation on
     purpose."""
@@ -191,14 +183,12 @@ def _looked_at_in_full(anchor: str) -> list[AnchorProblem]:
     return [problem for check in checks for problem in check(analysis)]
 
 
+@pytest.mark.slow
 def test_the_quick_check_misses_nothing_in_the_starter_corpus() -> None:
-    looked_at = 0
-    for line in (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()[::4]:
-        for value in json.loads(line).values():
+    for family in STARTER.families()[::4]:
+        for value in family.values():
             text = value["text"] if isinstance(value, dict) else value
             assert list(find_problems(text, words_of(text))) == _looked_at_in_full(text), text
-            looked_at += 1
-    assert looked_at > 2_000
 
 
 _PIECES = [
@@ -212,7 +202,6 @@ _PIECES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from([" ", " ", ""])), max_size=8))
 def test_the_quick_check_misses_no_combination(
     parts: list[tuple[str, str]],
