@@ -1,14 +1,17 @@
 # make setup   create .venv and install the locked versions
 # make run     set up, load the first corpora into the working directory, open the app
-# make test    set up with the test tools, run every test
-# make quick   the same, but every rule once in about a minute: no browser, no PostgreSQL, no training
+# make quick   set up with the test tools, run every rule once: no PyTorch, no Streamlit, no server
+# make test    the same with every test, those in a browser and on PostgreSQL included
+# make soak    the long forms of tests: hours of killed processes, histories and examples
 # make check   set up with the test tools, run linters and type checks
 # make docs    set up with the test tools, build the documentation site in build/docs
+# make wording write the snapshots of what the pages say again, after a change of wording
 # make images  take the pictures of the README and the guides again (trains for some minutes)
 # make lock    write the versions that .venv has now to constraints.txt (after upgrading some)
 #
 # PYTHON=...   interpreter that .venv is made with (otherwise python3.11, else python3)
 # PORT=...     port of the app (otherwise 8501)
+# PART=...     part of make soak: kills, processes, wheel, pictures or histories (otherwise all)
 
 SHELL := /bin/sh
 .SUFFIXES:
@@ -59,13 +62,22 @@ run: setup
 	@$(BIN)/hedgerow init
 	@exec $(BIN)/hedgerow app $(if $(PORT),--port $(PORT))
 
-.PHONY: test
-test: setup-test
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
-
 .PHONY: quick
 quick: setup-test
-	$(BIN)/pytest -n 2 --dist worksteal -q -m quick --hypothesis-profile quick
+	$(BIN)/pytest -n 2 --quick
+
+.PHONY: test
+test: setup-test
+	$(BIN)/pytest -n 4 --no-loadscope-reorder
+
+.PHONY: soak
+soak: setup-test
+	$(BIN)/pytest -n 2 --soak $(or $(PART),all)
+
+.PHONY: wording
+wording: setup-test
+	rm -f tests/pages/wording/*.txt
+	$(BIN)/pytest -q --renew-wording tests/pages
 
 .PHONY: check
 check: setup-test

@@ -3,6 +3,8 @@
 import gc
 import os
 import sqlite3
+import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,24 +18,33 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.util import LRUCache
+from xdist.scheduler import LoadFileScheduling
 
 from db import engine as db_engine
-from tests.support.databases import Copies, Fill, Server, opened, sqlite
-from tests.support.small_llama import save_small_llama
+from tests.support.databases import Copies, Fill, Server, drop_databases, opened, sqlite
 from training.evaluation import retrieval
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
+TESTS = Path(__file__).parent
 IN_CI = bool(os.environ.get("CI"))
 
+# The processes of a run inherit its name.
+os.environ.setdefault("HEDGEROW_TEST_RUN", uuid.uuid4().hex[:8])
 # No test reaches a model hub. Setting this here also covers the processes that tests start.
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Tests run in parallel. Threads of several processes that wait for each other would spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The duration of an example depends on the load of the machine.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("shared")
-settings.register_profile("quick", max_examples=10)
+# The duration of an example depends on the load of the machine. `make soak` searches; the others
+# try the same examples each time.
+for profile, examples in {"quick": 10, "test": 25, "soak": 300}.items():
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=profile != "soak",
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 
 
 def missing(what: str) -> None:
@@ -43,18 +54,39 @@ def missing(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
-STARTER_FIXTURES = {"loaded_home", "starter_engine"}
-"""Loading the starter corpus takes seconds."""
-LONG_FIXTURES = {
-    "app_engine",
-    "forker",
-    "open_page",
-    "serve_chat",
-    "small_llama",
-    "tiny_encoder",
-}
+SLOW_FIXTURES = {"loaded_home", "starter_engine"}
+"""Fixtures that take more than a second."""
+LONG_FIXTURES = {"app_engine", "forker", "open_page", "serve_chat", "small_llama", "tiny_encoder"}
 """Fixtures that take a good part of a second each: pages, processes, servers, models."""
 LONG_MARKS = ("browser", "postgres", "slow")
+LONG_FOLDERS = ("browser", "deploy", "docs", "pages")
+HEAVY = ("streamlit", "torch", "transformers")
+"""Packages that `make quick` does without, and whose import takes seconds."""
+SOAK_PARTS = ("kills", "processes", "wheel", "pictures", "histories")
+"""Long forms of tests: series of killed processes, several processes at work, the wheel in a fresh
+environment, the pictures of the documents, and many examples of every property test."""
+HEAVY_AT_COLLECTION = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Say which tests run: those of `make quick`, `make test`, `make soak` or `make wording`."""
+    tier = parser.getgroup("Hedgerow")
+    tier.addoption("--quick", action="store_true", help="every rule once, without heavy packages")
+    tier.addoption("--soak", choices=("all", *SOAK_PARTS), help="only the long forms of tests")
+    tier.addoption("--renew-wording", action="store_true", help="write the snapshots of the pages")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set how many examples property tests try."""
+    tier = "quick" if config.option.quick else "soak" if config.option.soak else "test"
+    settings.load_profile(tier)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make quick` does not even import the tests of pages and of what is around the program."""
+    if config.option.quick and collection_path.parent == TESTS:
+        return collection_path.name in LONG_FOLDERS or None
+    return None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -62,54 +94,61 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     names = getattr(item, "fixturenames", ())
     if "chromium" in names:
         item.add_marker(pytest.mark.browser)
-    if STARTER_FIXTURES.intersection(names):
+    if SLOW_FIXTURES.intersection(names):
         item.add_marker(pytest.mark.slow)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Choose the tests of `make quick`, and sort the tests.
-
-    Quick tests are the first case of every test without slow fixtures. If a file has no such test,
-    its first unmarked test is quick.
-    """
-    chosen: dict[str, pytest.Item] = {}
-    for item in items:
-        if not _is_long(item):
-            chosen.setdefault(item.nodeid.partition("[")[0], item)
-    files = {item.path for item in chosen.values()}
-    for item in items:
-        if item.path not in files and not any(map(item.get_closest_marker, LONG_MARKS)):
-            chosen.setdefault(str(item.path), item)
-    for item in chosen.values():
-        item.add_marker(pytest.mark.quick)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Choose the tests, and put the longest first: the last ones keep all processes waiting."""
     yield
-    _put_in_order(items)
+    config.stash[HEAVY_AT_COLLECTION] = [name for name in HEAVY[1:] if name in sys.modules]
+    seen: set[str] = set()
+    chosen = [item for item in items if _is_chosen(config, item, seen)]
+    config.hook.pytest_deselected(items=list(set(items).difference(chosen)))
+    files = {mark: _files(chosen, mark) for mark in ("browser", "slow")}
+    chosen.sort(key=lambda item: [item.path not in files[mark] for mark in ("browser", "slow")])
+    items[:] = chosen
 
 
-def _is_long(item: pytest.Item) -> bool:
-    needed = LONG_FIXTURES.intersection(getattr(item, "fixturenames", ()))
-    opens_pages = hasattr(getattr(item, "module", None), "AppTest")
-    return bool(needed) or opens_pages or any(map(item.get_closest_marker, LONG_MARKS))
+def _is_chosen(config: pytest.Config, item: pytest.Item, seen: set[str]) -> bool:
+    mark = item.get_closest_marker("soak")
+    if config.option.soak:
+        part = mark.args[0] if mark else item.get_closest_marker("hypothesis") and "histories"
+        return bool(part) and config.option.soak in ("all", part)
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if config.option.renew_wording:
+        return "wording" in fixtures
+    if config.option.quick:
+        name = item.nodeid.partition("[")[0]
+        if (
+            name in seen
+            or fixtures & LONG_FIXTURES
+            or any(map(item.get_closest_marker, LONG_MARKS))
+        ):
+            return False
+        seen.add(name)
+    return mark is None
 
 
-def _put_in_order(items: list[pytest.Item]) -> None:
-    """Files with long tests come first, and files with browser tests at intervals.
+def _files(items: list[pytest.Item], mark: str) -> set[Path]:
+    return {item.path for item in items if item.get_closest_marker(mark)}
 
-    One process runs the tests of a file, in this order. A long file at the end would keep all other
-    processes waiting, and several browsers at once are several times slower.
-    """
-    browser = dict.fromkeys(item.path for item in items if item.get_closest_marker("browser"))
-    slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
-    others = [
-        path
-        for path in dict.fromkeys([*slow, *(item.path for item in items)])
-        if path not in browser
-    ]
-    distance = len(others) / (len(browser) + 2)
-    place: dict[Path, float] = {path: number for number, path in enumerate(others)}
-    place |= {path: number * distance for number, path in enumerate(browser)}
-    items.sort(key=lambda item: (place[item.path], item.path))
+
+class _OneBrowser(LoadFileScheduling):
+    """One process runs the tests of a file, and one those in the browser: several browsers at once
+    are several times slower."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        browser = "tests/browser/"
+        return browser if nodeid.startswith(browser) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _OneBrowser:
+    """Distribute the tests of `make test`."""
+    return _OneBrowser(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -123,6 +162,8 @@ def _little_to_search_for_garbage() -> None:
 @pytest.fixture(scope="session")
 def small_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a causal language model with a chat template. Do not write into it."""
+    from tests.support.small_llama import save_small_llama
+
     folder = save_small_llama(tmp_path_factory.mktemp("small-llama") / "small-llama")
     gc.freeze()  # the libraries that created it add a million objects to scan
     return folder
@@ -185,12 +226,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def copies(tmp_path_factory: pytest.TempPathFactory) -> Copies:
-    """SQLite databases that are created once."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run share. Take a `FileLock` to make something there."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # shared by the processes of one run
-        folder = folder.parent
-    return Copies(folder / "databases")
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def copies(shared: Path, request: pytest.FixtureRequest) -> Copies:
+    """SQLite databases that are created once; the templates again only after a change of code."""
+    cache: pytest.Cache = request.config.cache
+    return Copies(shared / "databases", kept=cache.mkdir("databases"))
 
 
 @pytest.fixture(scope="session")
@@ -200,13 +246,19 @@ def fill(copies: Copies) -> Fill:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server(shared: Path) -> Iterator[Server]:
     """The PostgreSQL server."""
     if not POSTGRES:
         missing("a PostgreSQL server (HEDGEROW_TEST_POSTGRES_URL)")
-    server = Server(make_url(POSTGRES))
+    server = Server(make_url(POSTGRES), shared)
     yield server
     server.close()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Leave nothing on the PostgreSQL server."""
+    if POSTGRES and not hasattr(session.config, "workerinput"):
+        drop_databases(make_url(POSTGRES))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -10,11 +10,13 @@ from sqlalchemy import Engine
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from curation.review.browser_window import key_actions
 from db.engine import writing
 from db.models import Run, Source
 from db.settings import Settings
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
+from tests.pages.wording import compare, spoken
 from tests.support.checkout import ROOT
 from tests.support.generating import serve_chat as serve_chat
 from tests.support.reviewing import state as state
@@ -22,7 +24,8 @@ from tests.support.reviewing import state as state
 TIMEOUT = 60.0
 """Seconds for one run of a page, because the machine may be busy."""
 
-OpenPage = Callable[[str], AppTest]
+OpenPage = Callable[..., AppTest]
+Wording = Callable[[AppTest, str, str], None]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,11 +46,18 @@ def fresh_caches(opened_home: Path) -> None:
 
 @pytest.fixture
 def open_page() -> OpenPage:
-    """Opens a page, such as ``overview``, like somebody who follows a link to it."""
+    """Opens a page, such as ``overview``, like somebody who follows a link to it.
 
-    def opened(name: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
-        return app if name == "overview" else app.switch_page(f"pages/{name}.py").run()
+    Named values are those of the address: ``open_page("team", show="Audit")``.
+    """
+
+    def opened(name: str, **address: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
+        if name != "overview":
+            app.switch_page(f"pages/{name}.py")
+        for key, value in address.items():
+            app.query_params[key] = value
+        return app.run()
 
     return opened
 
@@ -66,6 +76,13 @@ def with_source(app_engine: Engine) -> Engine:
     return app_engine
 
 
+@pytest.fixture
+def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada is signed in by the settings. A key of the review page counts immediately."""
+    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+
+
 @pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the runs that the app starts. Their processes are not started."""
@@ -78,6 +95,18 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(background, "start_process", start_process)
     return numbers
+
+
+@pytest.fixture
+def wording(request: pytest.FixtureRequest) -> Wording:
+    """Compares a page's texts with its snapshot: ``wording(app, "review", "an empty project")``."""
+
+    def compared(app: AppTest, page: str, state: str) -> None:
+        assert not app.exception
+        renew = bool(request.config.getoption("--renew-wording"))
+        compare(page, state, spoken(app), renew=renew)
+
+    return compared
 
 
 def unsafe_texts(app: AppTest) -> str:

@@ -1,6 +1,8 @@
 """Databases for tests: migrations run once, and every test gets a copy of the result."""
 
 import hashlib
+import json
+import os
 import shutil
 import sqlite3
 import uuid
@@ -22,6 +24,7 @@ from curation.project.opening import open_project
 from db.engine import create_engine, writing
 from db.migrate import upgrade
 from db.settings import Settings
+from tests.support.checkout import ROOT
 
 both_databases = pytest.mark.databases("sqlite", "postgresql")
 """For tests whose outcome depends on the kind of database: SQL, locks, constraints, storage."""
@@ -78,10 +81,19 @@ class Fill(Protocol):
 class Copies:
     """SQLite databases, copied from files that were created once."""
 
-    def __init__(self, folder: Path) -> None:
-        """Take a folder that several processes may share."""
+    def __init__(self, folder: Path, *, kept: Path) -> None:
+        """Take a folder for this run and one for templates, which several processes may share.
+
+        The templates are kept from run to run until the code or data changes that makes them.
+        """
         folder.mkdir(exist_ok=True)
         self._folder = folder
+        self._templates = kept / _digest(*_sources())
+        if not self._templates.exists():
+            with FileLock(kept.with_suffix(".lock")):
+                if not self._templates.exists():
+                    shutil.rmtree(kept)
+                    self._templates.mkdir(parents=True)
         self._filled: dict[tuple[str, str], tuple[Path, Any]] = {}
 
     def migrated(self, target: Path) -> URL:
@@ -106,7 +118,8 @@ class Copies:
             with writing(engine) as session:
                 return work(session)
         path = Path(str(engine.url.database))
-        key = f"{work.__module__}.{work.__qualname__}", _digest(path)
+        log = path.with_name(path.name + "-wal")
+        key = f"{work.__module__}.{work.__qualname__}", _digest(path, log)
         if key in self._filled:
             kept, result = self._filled[key]
             _copy(kept, path)
@@ -119,9 +132,9 @@ class Copies:
         return result
 
     def _copied(self, name: str, make: Callable[[Path], None], target: Path) -> URL:
-        template = self._folder / name / "hedgerow.db"
+        template = self._templates / name / "hedgerow.db"
         if not template.exists():
-            with FileLock(self._folder / f"{name}.lock"):
+            with FileLock(self._templates / f"{name}.lock"):
                 if not template.exists():
                     draft = self._folder / f"{name}.draft"
                     draft.mkdir()
@@ -139,16 +152,35 @@ def _migrate(path: Path) -> None:
         upgrade(engine)
 
 
+def _migrate_server(url: URL) -> list[str]:
+    with _connected(url) as connection:
+        upgrade(connection.engine)
+        assert _scalars(connection, USED) == []  # otherwise emptying would lose rows
+        return _scalars(connection, SCHEMA)
+
+
+def _load_on_server(url: URL) -> list[str]:
+    load_starter(url)
+    return []
+
+
 def _open(path: Path) -> None:
     open_project(Settings(home=path.parent, database_url="")).dispose()
 
 
-def _digest(path: Path) -> str:
-    """A value that covers everything stored in a database, in its file and in its log."""
-    log = path.with_name(path.name + "-wal")
-    return hashlib.sha256(
-        path.read_bytes() + (log.read_bytes() if log.exists() else b"")
-    ).hexdigest()
+def _sources() -> list[Path]:
+    """The files that decide what the templates contain."""
+    paths = (path for folder in ("curation", "db") for path in (ROOT / folder).rglob("*.*"))
+    return sorted(path for path in paths if path.suffix not in (".pyc", ".safetensors"))
+
+
+def _digest(*paths: Path) -> str:
+    """A value that covers the contents of the files that exist."""
+    found = hashlib.sha256()
+    for path in paths:
+        if path.is_file():
+            found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -161,24 +193,25 @@ def _copy(source: Path, target: Path) -> None:
 class Server:
     """Databases of a PostgreSQL server, all dropped at the end.
 
-    Copying a database takes several times as long as emptying its tables. Upgraded databases are
-    therefore reused: they are emptied, and renamed so that a process that outlives its test can't
-    connect any more. A database with a changed schema is dropped.
+    All processes of a test run copy the same templates. Copying takes several times as long as
+    emptying a database's tables, so upgraded databases are used again: they are emptied, and
+    renamed so that a process that outlives its test can't connect any more. A database with a
+    changed schema is dropped.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, folder: Path) -> None:
+        """Take the server's address and a folder that the processes of this run share."""
         self._url = url
+        self._folder = folder
         engine = create_engine(url)
         self._admin = engine.execution_options(isolation_level="AUTOCOMMIT").connect()
-        self._template: URL | None = None
-        self._starter: URL | None = None
+        self._schema: list[str] = []
         self._spares: deque[URL] = deque()
 
     def close(self) -> None:
         """Drop the databases kept for later tests."""
-        for url in (self._template, self._starter, *self._spares):
-            if url is not None:
-                self.drop(url)
+        for url in self._spares:
+            self.drop(url)
         self._admin.close()
         self._admin.engine.dispose()
 
@@ -213,24 +246,30 @@ class Server:
     @contextmanager
     def starter(self) -> Iterator[URL]:
         """The same with the starter corpus."""
-        if self._starter is None:
-            self._starter = self.create(template=self._migrated_template())
-            load_starter(self._starter)
-        url = self.create(template=self._starter)
+        url = self.create(template=self._template("starter", _load_on_server)[0])
         try:
             yield url
         finally:
             self.drop(url)
 
     def _migrated_template(self) -> URL:
-        if self._template is None:
-            url = self.create()
-            with _connected(url) as connection:
-                upgrade(connection.engine)
-                assert _scalars(connection, USED) == []  # otherwise emptying would lose rows
-                self._schema = _scalars(connection, SCHEMA)
-            self._template = url
-        return self._template
+        url, self._schema = self._template("migrated", _migrate_server)
+        return url
+
+    def _template(self, name: str, fill: Callable[[URL], list[str]]) -> tuple[URL, list[str]]:
+        """A database that is created once in a run, and what ``fill`` returned.
+
+        Nobody may connect to it later, because a database with connections can't be copied.
+        """
+        known = self._folder / f"postgres-{name}.json"
+        with FileLock(known.with_suffix(".lock")):
+            if not known.exists():
+                url = self.create(
+                    template=None if name == "migrated" else self._migrated_template()
+                )
+                known.write_text(json.dumps([url.database, fill(url)]), encoding="utf-8")
+        database, result = json.loads(known.read_text(encoding="utf-8"))
+        return self._url.set(database=database), result
 
     def _renamed(self, url: URL) -> URL:
         new = self._named()
@@ -249,10 +288,28 @@ class Server:
         return True
 
     def _named(self) -> URL:
-        return self._url.set(database=f"hedgerow_test_{uuid.uuid4().hex[:12]}")
+        return self._url.set(database=f"{_prefix()}{uuid.uuid4().hex[:8]}")
 
     def _say(self, statement: str) -> None:
         self._admin.execute(text(statement))
+
+
+def drop_databases(url: URL) -> None:
+    """Drop everything that this run has left on the PostgreSQL server, its templates first of all.
+
+    Only the process that started the others calls this, at its end.
+    """
+    engine = create_engine(url).execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for name in _scalars(connection, "SELECT datname FROM pg_database"):
+            if name.startswith(_prefix()):
+                connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    engine.dispose()
+
+
+def _prefix() -> str:
+    """The beginning of the names of this run's databases."""
+    return f"hedgerow_test_{os.environ['HEDGEROW_TEST_RUN']}_"
 
 
 def sqlite(path: Path) -> URL:
