@@ -1,26 +1,20 @@
 """The accuracy of the surface checks and flags on the reviewed starter corpus.
 
-`python -m pytest -s tests/curation/diagnostics/test_surface_corpus.py` prints the tables. The word
-lists were tuned on this corpus, so the figures hold for similar sentences, not for English in
-general.
+The word lists were tuned on this corpus, so the figures hold for similar sentences, not for English
+in general.
 """
 
-from __future__ import annotations
-
-import json
 import re
-import sys
-import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
 
 from curation.corpora.corpus import STARTER
-from curation.diagnostics.measures import Flag, Measures, measure
+from curation.diagnostics.measures import Flag, measure
 from curation.diagnostics.pair_analysis import PairAnalysis
-from curation.diagnostics.surface import check_surface, surface_problems
+from curation.diagnostics.surface import surface_problems
 from curation.language.tokens import Analysis
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.cues import find_cue
@@ -31,6 +25,9 @@ NEAR_TWINS = {"affixal", "lexical"}  # 'dishonest' is right for both: never swap
 ERROR_FLAGS = Flag.WRONG_SURFACE | Flag.CONTENT_DROPPED | Flag.UNCHANGED | Flag.SAME_AS_SIBLING
 
 
+pytestmark = pytest.mark.slow
+
+
 class Row(NamedTuple):
     anchor: str
     type_id: str
@@ -38,197 +35,142 @@ class Row(NamedTuple):
     text: str
 
 
+Family = dict[str, Row]
+
+
 @pytest.fixture(scope="module")
-def reviewed() -> list[Row]:
-    """The corpus with the edits of both reviews, without the rejected variant."""
-
-    def lines(name: str) -> Iterator[dict[str, object]]:
-        for line in (STARTER.folder / name).read_text(encoding="utf-8").splitlines():
-            yield json.loads(line)
-
-    reviews: dict[tuple[object, object], dict[str, object]] = {}
-    for name in ("reviews.jsonl", "second_reviews.jsonl"):
-        for review in lines(name):
-            key = review["anchor"], review["type"]
-            reviews[key] = reviews.get(key, {}) | review
-    rows = []
-    for family in lines("families.jsonl"):
+def families() -> list[Family]:
+    """Type → variant, with the edits of both reviews, without the rejected variant."""
+    reviews: dict[tuple[str, str], dict[str, str]] = {}
+    for review in [*STARTER.reviews(), *STARTER.second_reviews()]:
+        key = review["anchor"], review["type"]
+        reviews[key] = reviews.get(key, {}) | review
+    found: list[Family] = []
+    for family in STARTER.families():
+        found.append({})
         for type_id in TYPES:
-            entry = family.get(type_id)
-            review = reviews.get((family["anchor"], type_id), {})
-            if entry is None or review.get("verdict") == "reject":
-                continue
-            hedge = entry if isinstance(entry, dict) else {"text": entry}
-            hedge = hedge | {key: review[key] for key in ("text", "cue") if review.get(key)}
-            rows.append(Row(str(family["anchor"]), type_id, hedge.get("cue"), hedge["text"]))
-    return rows
-
-
-@pytest.fixture(scope="module")
-def families(reviewed: list[Row]) -> dict[str, dict[str, Row]]:
-    found: dict[str, dict[str, Row]] = defaultdict(dict)
-    for row in reviewed:
-        found[row.anchor][row.type_id] = row
+            entry, review = family.get(type_id), reviews.get((family["anchor"], type_id), {})
+            if entry and review.get("verdict") != "reject":
+                hedge = entry if isinstance(entry, dict) else {"text": entry}
+                hedge = hedge | {key: review[key] for key in ("text", "cue") if review.get(key)}
+                row = Row(family["anchor"], type_id, hedge.get("cue"), hedge["text"])
+                found[-1][type_id] = row
     return found
 
 
-@pytest.fixture(scope="module")
-def some_families(families: dict[str, dict[str, Row]]) -> dict[str, dict[str, Row]]:
-    """A third of the anchors, where each variant is measured in several ways."""
-    return dict(list(families.items())[::3])
+def flags_of(row: Row, family: Family) -> Flag:
+    check = variant_type(row.type_id).surface_check
+    siblings = [other.text for other in family.values() if other.type_id != row.type_id]
+    found = measure(anchor=row.anchor, text=row.text, cue=row.cue, check=check, siblings=siblings)
+    return found.flags
 
 
-def measured(row: Row, family: dict[str, Row]) -> Measures:
-    return measure(
-        anchor=row.anchor,
-        text=row.text,
-        cue=row.cue,
-        check=variant_type(row.type_id).surface_check,
-        siblings=[other.text for other in family.values() if other.type_id != row.type_id],
-    )
-
-
-def show(title: str, rows: list[tuple[str, int, int]]) -> None:
-    lines = [f"{name:<44} {hits:>6} / {n:<6} {hits / n:7.2%}" for name, hits, n in rows]
-    sys.stdout.write("\n" + "\n".join([title, *lines]) + "\n")
-
-
-@pytest.mark.slow
-def test_the_checks_pass_texts_that_the_review_accepted(reviewed: list[Row]) -> None:
-    passed, total = Counter[str](), Counter[str]()
-    for row in reviewed:
-        check = variant_type(row.type_id).surface_check
-        total[row.type_id] += 1
-        passed[row.type_id] += not check_surface(
-            check, anchor=row.anchor, text=row.text, cue=row.cue
-        )
-    show("passes its own check", [(t, passed[t], total[t]) for t in TYPES])
-    assert min(passed[t] / total[t] for t in TYPES) >= 0.97
-
-
-@pytest.mark.slow
-def test_flags_on_the_reviewed_corpus_are_rare(
-    families: dict[str, dict[str, Row]],
-) -> None:
-    start = time.process_time()
+def test_flags_on_the_reviewed_corpus_are_rare(families: list[Family]) -> None:
     flags = [
-        (row.type_id, measured(row, family).flags)
-        for family in families.values()
-        for row in family.values()
+        (row.type_id, flags_of(row, family)) for family in families[::3] for row in family.values()
     ]
-    seconds = time.process_time() - start
     total = Counter(type_id for type_id, _ in flags)
     raised = Counter((type_id, flag) for type_id, found in flags for flag in found)
-    rows = [(f"{t}: {flag.label}", n, total[t]) for (t, flag), n in sorted(raised.items())]
-    show(f"flags raised ({len(flags)} variants in {seconds:.2f} s)", rows)
     # The review accepted some reports of others ("Historians conjecture that …"). According to the
     # guideline, such variants should be edited or rejected.
     limits = {Flag.REPORTS_OTHERS: 0.04}
     assert all(n / total[t] < limits.get(flag, 0.03) for (t, flag), n in raised.items())
 
 
-@pytest.mark.slow
-def test_swapped_types_are_caught(some_families: dict[str, dict[str, Row]]) -> None:
+def test_swapped_types_are_caught(families: list[Family]) -> None:
     caught, total = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for family in some_families.values():
+    for family in families[::3]:
         for shown in family.values():
             comparison = PairAnalysis(anchor=shown.anchor, text=shown.text)
             for asked in family.values():
-                if asked is shown or {asked.type_id, shown.type_id} == NEAR_TWINS:
-                    continue
-                if asked.type_id == FREE:  # it has no word of its own that could be missing
+                pair = shown.type_id, asked.type_id
+                # The free form has no word of its own that could be missing.
+                if asked is shown or set(pair) == NEAR_TWINS or asked.type_id == FREE:
                     continue
                 check = variant_type(asked.type_id).surface_check
-                problems = surface_problems(check, comparison, cue=asked.cue)
-                total[shown.type_id, asked.type_id] += 1
-                caught[shown.type_id, asked.type_id] += bool(problems)
-    show(
-        "swapped types caught (shown as asked)",
-        [(f"{a} as {b}", caught[a, b], total[a, b]) for a, b in total],
-    )
-    least = {pair: 0.8 if pair[0] == FREE else 0.9 for pair in total}
-    assert all(caught[pair] / total[pair] >= least[pair] for pair in total)
+                total[pair] += 1
+                caught[pair] += bool(surface_problems(check, comparison, cue=asked.cue))
+    assert all(caught[pair] / n >= (0.8 if pair[0] == FREE else 0.9) for pair, n in total.items())
 
 
-def cut_clause(text: str) -> str | None:
-    """Drop the longest part between commas, if it has four words and more than two remain."""
+def without_clause(text: str, choose: Callable[..., int | None]) -> str:
+    """Drop the longest or shortest part between commas that has at least four words."""
     parts = re.split(r"(?<=,) ", text)
-    longest = max(range(len(parts)), key=lambda i: len(parts[i].split()))
-    rest = " ".join(part for i, part in enumerate(parts) if i != longest)
-    cut = parts[longest]
-    return rest if len(cut.split()) >= 4 and len(rest.split()) > 2 else None
+    long_enough = [i for i, part in enumerate(parts) if len(part.split()) >= 4]
+    chosen = choose(long_enough, key=lambda i: len(parts[i]), default=None)
+    rest = " ".join(part for i, part in enumerate(parts) if i != chosen)
+    return rest if len(rest.split()) > 2 else text
 
 
-def cut_shortest_clause(text: str) -> str | None:
-    """Drop the shortest part between commas that has at least four words."""
-    parts = re.split(r"(?<=,) ", text)
-    long_enough = [i for i in range(len(parts)) if len(parts[i].split()) >= 4]
-    if len(parts) < 2 or not long_enough:
-        return None
-    shortest = min(long_enough, key=lambda i: len(parts[i]))
-    return " ".join(part for i, part in enumerate(parts) if i != shortest)
-
-
-def cut_last_half(text: str) -> str | None:
+def halves(text: str) -> tuple[str, str]:
     words = text.split()
-    return " ".join(words[: len(words) // 2]) + "." if len(words) >= 12 else None
+    middle = len(words) // 2 if len(words) >= 12 else 0
+    return " ".join(words[:middle]) + "." if middle else text, " ".join(words[middle:])
 
 
-def cut_first_half(text: str) -> str | None:
-    words = text.split()
-    return " ".join(words[len(words) // 2 :]) if len(words) >= 12 else None
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "cut",
-    [cut_clause, cut_shortest_clause, cut_last_half, cut_first_half],
-    ids=lambda f: f.__name__,
+    [
+        lambda text: without_clause(text, max),
+        lambda text: without_clause(text, min),
+        lambda text: halves(text)[0],
+        lambda text: halves(text)[1],
+    ],
+    ids=["longest clause", "shortest clause", "last half", "first half"],
 )
-def test_cut_sentences_are_caught(
-    cut: Callable[[str], str | None], some_families: dict[str, dict[str, Row]]
-) -> None:
-    caught, as_dropped, total = Counter[str](), Counter[str](), Counter[str]()
-    for family in some_families.values():
+def test_cut_sentences_are_caught(families: list[Family], cut: Callable[[str], str]) -> None:
+    caught, total = Counter[str](), Counter[str]()
+    for family in families[::3]:
         for row in family.values():
-            if (shorter := cut(row.text)) is None:
-                continue
-            flags = measured(row._replace(text=shorter), family).flags
-            total[row.type_id] += 1
-            caught[row.type_id] += bool(flags & ERROR_FLAGS)
-            as_dropped[row.type_id] += Flag.CONTENT_DROPPED in flags
-    show(f"{cut.__name__}: caught", [(t, caught[t], total[t]) for t in TYPES])
-    show(f"{cut.__name__}: as dropped content", [(t, as_dropped[t], total[t]) for t in TYPES])
+            shorter = row._replace(text=cut(row.text))
+            if shorter != row:
+                total[row.type_id] += 1
+                caught[row.type_id] += bool(flags_of(shorter, family) & ERROR_FLAGS)
     assert all(caught[t] / total[t] >= (0.6 if t == FREE else 0.9) for t in TYPES)
 
 
 def without_cue(row: Row) -> str:
     """Remove the words of the cue from a hedge, and leave the rest unchanged."""
-    analysis = Analysis(row.text)
-    assert row.cue
-    tokens = [analysis.tokens[i] for found in find_cue(analysis, row.cue) for i in found]
-    text = row.text
+    analysis, text = Analysis(row.text), row.text
+    tokens = [analysis.tokens[i] for found in find_cue(analysis, row.cue or "") for i in found]
     for token in sorted(tokens, key=lambda token: token.start, reverse=True):
         text = text[: token.start] + text[token.end :]
     return text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("type_id", ["word", "phrase"])
-def test_a_removed_cue_is_caught(type_id: str, some_families: dict[str, dict[str, Row]]) -> None:
-    rows = [family[type_id] for family in some_families.values()]
-    other = "perhaps"  # the hedge in other words: 'perhaps' is on neither list
-    ways: dict[str, Callable[[Row], str]] = {
-        "the anchor itself": lambda row: row.anchor,
-        "the anchor, hedged otherwise": lambda row: f"{other.title()} {row.anchor}",
-        "the hedge, cue cut out": without_cue,
-    }
-    caught = {
-        name: sum(
-            bool(measured(row._replace(text=way(row)), family).flags & ERROR_FLAGS)
-            for row, family in zip(rows, some_families.values(), strict=True)
-        )
-        for name, way in ways.items()
-    }
-    show(f"{type_id}: cue removed", [(name, n, len(rows)) for name, n in caught.items()])
-    assert min(caught.values()) / len(rows) >= 0.9
+@pytest.mark.parametrize(
+    "way",
+    [lambda row: row.anchor, lambda row: f"Perhaps {row.anchor}", without_cue],
+    ids=["the anchor itself", "hedged in other words", "the cue cut out"],
+)
+def test_a_removed_cue_is_caught(
+    families: list[Family], way: Callable[[Row], str], type_id: str
+) -> None:
+    rows = [(family[type_id], family) for family in families[::3]]
+    caught = sum(
+        bool(flags_of(row._replace(text=way(row)), family) & ERROR_FLAGS) for row, family in rows
+    )
+    assert caught / len(rows) >= 0.9
+
+
+def test_the_flags_for_hedges_find_many_and_cry_wolf_seldom() -> None:
+    """Compared with the review of the starter corpus.
+
+    The review accepted some hedges that report others: "Historians conjecture that …".
+    """
+    reasons = {(r["anchor"], r["type"]): r["reason"] for r in STARTER.reviews()}
+    flat, reports, all_ = Counter[str](), Counter[str](), Counter[str]()
+    for family in STARTER.families():
+        for type_id in ("word", "phrase"):
+            reason = reasons.get((family["anchor"], type_id), "")
+            row = Row(family["anchor"], "phrase", "not clear", family[type_id]["text"])
+            flags = flags_of(row, {})
+            all_[reason] += 1
+            flat[reason] += Flag.FLAT_HEDGE in flags
+            reports[reason] += Flag.REPORTS_OTHERS in flags
+    assert flat["not_a_hedge"] / all_["not_a_hedge"] > 0.55
+    assert flat["not_a_hedge"] / flat.total() > 0.9
+    assert reports["not_a_hedge"] / all_["not_a_hedge"] > 0.1
+    assert reports["not_a_hedge"] / reports.total() > 0.6
+    assert flat[""] / all_[""] < 0.015 and reports[""] / all_[""] < 0.035

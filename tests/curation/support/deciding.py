@@ -22,8 +22,8 @@ def accept(session: Session, variant: Variant, reviewer: int) -> None:
     actions.accept(session, card(session, variant), reviewer_id=reviewer)
 
 
-def reject(session: Session, variant: Variant, reviewer: int) -> None:
-    actions.reject(session, card(session, variant), reviewer_id=reviewer, reason="wrong_type")
+def reject(session: Session, variant: Variant, reviewer: int, reason: str = "wrong_type") -> None:
+    actions.reject(session, card(session, variant), reviewer_id=reviewer, reason=reason)
 
 
 def edit(session: Session, variant: Variant, reviewer: int, text: str) -> None:

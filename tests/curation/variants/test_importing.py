@@ -516,7 +516,7 @@ def test_typed_triples_keep_their_types_and_cues(seeded: Engine) -> None:
         assert [anchor.split for anchor in all_of(session, Anchor)] == [Split.TEST]
 
 
-@pytest.mark.slow
+@pytest.mark.soak("histories")
 def test_a_real_corpus_survives_export_and_import(
     starter_engine: Engine, tmp_path: Path, second: Engine
 ) -> None:

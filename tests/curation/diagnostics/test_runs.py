@@ -1,24 +1,134 @@
-"""Giveaways: a planted one is found, a balanced set is at chance, and n-grams find their
-variants."""
+"""Runs that measure: distances and flags at once, cosines resumably, and words that give away."""
 
+import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
-from curation.diagnostics import giveaways
+from curation.diagnostics import cosines, giveaways, measuring
 from curation.diagnostics.giveaways import KIND, data_state, guess_of, suspects, variants_with
+from curation.diagnostics.measures import MEASURES_VERSION, Flag
 from curation.diagnostics.ngrams import frequent, ngrams
+from curation.encoders.reading_pace import PACE
+from curation.project.opening import active_encoder_id
+from curation.review import actions
+from curation.review.actions import shown
+from curation.review.cards import card
 from curation.taxonomy.project_types import all_types
 from db.engine import reading, writing
 from db.errors import RunEnded
 from db.execution import Result, RunContext, execute
-from db.models import Status, Variant
-from db.runs import create_run
+from db.models import Diagnostic, Encoder, Status, Variant, VariantCosine
+from db.runs import create_run, metrics
 from db.settings import load_settings
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, add_variant
+from tests.support.factories import add_anchor, add_family, add_variant, person
 
-pytestmark = both_databases
+
+class FakeEncoders:
+    """Replaces the real encoder: the cosine is a function of the texts' lengths."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+
+    def pair_cosines(self, model: object, pairs: list[tuple[str, str]], **more: object) -> object:
+        self.pairs += len(pairs)
+        return np.array([min(len(a), len(b)) / max(len(a), len(b)) for a, b in pairs])
+
+
+@pytest.fixture
+def encoders(monkeypatch: pytest.MonkeyPatch) -> FakeEncoders:
+    fake = FakeEncoders()
+    monkeypatch.setattr(measuring, "load_encoder", lambda name: None)
+    monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name}")
+    monkeypatch.setattr(cosines, "pair_cosines", fake.pair_cosines)
+    return fake
+
+
+def run(engine: Engine, **parameters: object) -> dict[str, object]:
+    with writing(engine) as session:
+        run_id = create_run(session, kind="diagnose", parameters=parameters).id
+    return execute(engine, load_settings(), run_id, {"diagnose": measuring.work})
+
+
+def test_flags_are_stored(engine: Engine) -> None:
+    far = "Nobody could honestly say that it might ever carry so much as one single bicycle, dear."
+    with writing(engine) as session:
+        anchor = add_anchor(session)
+        texts = ["The bridge is safe.", "The bridge is sturdy.", far]
+        ids = [add_variant(session, anchor, text=text).id for text in texts]
+        ids.append(add_variant(session, anchor, "lexical", "The bridge is sturdy.").id)
+        measuring.measure_variants(session, ids)
+    with reading(engine) as session:
+        rows = session.execute(select(Diagnostic).order_by(col(Diagnostic.variant_id)))
+        unchanged, same, distant, _ = [Flag(row.flags) for row in rows.scalars()]
+        suspicion = [session.get_one(Variant, i).suspicion for i in ids]
+    assert Flag.UNCHANGED in unchanged
+    assert Flag.SAME_AS_SIBLING in same
+    assert Flag.OVER_THRESHOLD in distant
+    assert Flag.WRONG_SURFACE in unchanged & same
+    assert min(suspicion) > 0
+
+
+def test_measurements_of_an_older_version_are_repeated(
+    engine: Engine, encoders: FakeEncoders
+) -> None:
+    with writing(engine) as session:
+        add_family(session)
+    run(engine)
+    with writing(engine) as session:
+        old = session.get_one(Diagnostic, 1)
+        old.check_version, old.flags = MEASURES_VERSION - 1, int(Flag.UNCHANGED)
+        session.flush()
+        assert measuring.count_without_measures(session) == 1
+    assert run(engine)["measured"] == 1
+    with reading(engine) as session:
+        assert (card(session, 1).flags, measuring.count_without_measures(session)) == (0, 0)
+
+
+def test_a_run_says_how_fast_it_read_if_it_read_for_long_enough(
+    engine: Engine, encoders: FakeEncoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(engine) as session:
+        add_family(session)
+    run(engine)
+    monkeypatch.setattr(cosines, "TELLING_SECONDS", 0.0)
+    run(engine, encoder="another")
+    with reading(engine) as session:
+        short, ((_, pace),) = (metrics(session, run_id, name=PACE) for run_id in (1, 2))
+    assert short == [] and pace > 0
+
+
+@both_databases
+def test_a_run_measures_everything_per_encoder_and_a_second_one_nothing(
+    engine: Engine, encoders: FakeEncoders
+) -> None:
+    with writing(engine) as session:
+        variants = add_family(session)
+    assert run(engine) == {"encoder": "all-MiniLM-L6-v2", "measured": 7, "cosines": 7}
+    assert run(engine) == {"encoder": "all-MiniLM-L6-v2", "measured": 0, "cosines": 0}
+    with reading(engine) as session:
+        found = card(session, 1)
+        assert (found.levenshtein, found.flags, found.cosine) == (4, Flag(0), 19 / 23)
+        assert found.variant.hardness == pytest.approx((1 - 4 / 60) * 19 / 23)
+        assert measuring.count_without_measures(session) == 0
+        assert cosines.count_without_cosine(session, found.variant.id) == 0
+    run(engine, encoder="other")
+    with reading(engine) as session:
+        for table, number in ((Encoder, 2), (VariantCosine, 14)):
+            assert session.execute(select(func.count()).select_from(table)).scalar_one() == number
+        assert active_encoder_id(session) == 1
+    with writing(engine) as session:
+        card_, ada = shown(variants["verbal"]), person(session)
+        child = actions.edit(session, card_, reviewer_id=ada, text="It isn't safe.").child_id
+        edited = card(session, child or 0)
+        assert edited.levenshtein is not None and edited.cosine is None
+    assert run(engine)["cosines"] == 1
+    assert encoders.pairs == 7 + 7 + 1
+    with reading(engine) as session:
+        assert card(session, child or 0).cosine is not None
+
 
 PLACES = ("harbour", "market", "station", "garden")
 STATES = ("open", "busy", "quiet", "famous", "old")
@@ -48,6 +158,8 @@ def look(engine: Engine, source_id: int | None = None) -> Result:
     return execute(engine, load_settings(), run.id, {KIND: giveaways.work})
 
 
+@pytest.mark.slow
+@both_databases
 def test_a_planted_giveaway_is_found_and_leads_to_its_variants(engine: Engine) -> None:
     with writing(engine) as session:
         variants = add_pairs(session, planted="Admittedly, ")
@@ -59,48 +171,44 @@ def test_a_planted_giveaway_is_found_and_leads_to_its_variants(engine: Engine) -
         assert [row.name for row in guess.by["type"]] == ["affirmation", "lexical"]
         assert [(row.name, row.records) for row in guess.by["source"]] == [("test", 80)]
         assert [row.name for row in guess.by["provider"]] == [giveaways.REVIEWERS]
-        (found,) = guess.telling[of_class]
-        assert found == ("admittedly", 40, 1.0, False)
+        assert guess.telling[of_class] == [("admittedly", 40, 1.0, False)]
     with reading(engine) as session:
         scores = guess_of(result, "polarity").by["type"]
-        assert {row.name for row in suspects(scores, all_types(session))} >= {"lexical"}
+        assert "lexical" in {row.name for row in suspects(scores, all_types(session))}
         ids = variants_with(session, "admittedly", types=["lexical"], limit=100)
     assert list(ids) == [variant.id for variant in variants[::2]]
 
 
-def test_a_balanced_set_is_at_chance_and_no_word_tells(engine: Engine) -> None:
+@pytest.mark.slow
+def test_neither_a_balanced_set_nor_a_type_that_its_words_define_is_suspicious(
+    engine: Engine,
+) -> None:
     with writing(engine) as session:
         add_pairs(session)
     guess = guess_of(look(engine), "polarity")
     assert guess.total.accuracy == guess.total.chance == 0.5
     assert guess.telling == {"negative": [], "positive": []}
-    with reading(engine) as session:
-        assert suspects(guess.by["type"], all_types(session)) == []
-
-
-def test_a_type_that_is_defined_by_its_words_is_not_suspicious(engine: Engine) -> None:
     with writing(engine) as session:
+        assert suspects(guess.by["type"], all_types(session)) == []
         for number in range(20):
-            anchor = add_anchor(session, f"Bridge {number} is safe.")
+            anchor = add_anchor(session, f"Bridge {number} is safe.", source="Bridges")
             add_variant(session, anchor, "verbal", f"Bridge {number} is not safe.")
             add_variant(session, anchor, "word", f"Bridge {number} is probably safe.")
-    guess = guess_of(look(engine), "polarity")
-    assert guess.total.accuracy == 1
+    guess = guess_of(look(engine, anchor.source_id), "polarity")
     (negator,) = guess.telling["negative"]
-    assert (negator.text, negator.negator) == ("not", True)
+    assert (guess.total.accuracy, negator.text, negator.negator) == (1, "not", True)
     with reading(engine) as session:
         assert suspects(guess.by["type"], all_types(session)) == []
 
 
+@pytest.mark.slow
 def test_rejected_superseded_and_retired_variants_do_not_count(engine: Engine) -> None:
     with writing(engine) as session:
         variants = add_pairs(session, planted="Admittedly, ")
-        for variant, status in zip(
-            variants, (Status.REJECTED, Status.SUPERSEDED, Status.CONFLICT), strict=False
-        ):
+        out = (Status.REJECTED, Status.SUPERSEDED, Status.CONFLICT, Status.PENDING, Status.ACCEPTED)
+        for variant, status in zip(variants, out, strict=False):
             variant.status = status
         variants[3].retired = True
-        variants[4].status = Status.ACCEPTED
     result = look(engine)
     assert result["records"] == 76
     assert guess_of(result, "type").telling["lexical"][0].records == 38
@@ -108,24 +216,21 @@ def test_rejected_superseded_and_retired_variants_do_not_count(engine: Engine) -
         assert len(variants_with(session, "admittedly", types=[], limit=100)) == 38
 
 
+@pytest.mark.slow
 def test_a_result_knows_whether_the_data_has_changed_since(engine: Engine) -> None:
     with writing(engine) as session:
         ids = [variant.id for variant in add_pairs(session)]
     result = look(engine)
-
-    def set_status(status: Status) -> bool:
+    for status, changed in ((Status.ACCEPTED, False), (Status.REJECTED, True)):  # it counted before
         with writing(engine) as session:
-            variant = session.get(Variant, ids[0])
-            assert variant is not None
-            variant.status = status
+            session.get_one(Variant, ids[0]).status = status
         with reading(engine) as session:
             assert (run := giveaways.newest(session)) is not None and run.result == result
-            return data_state(session) != result["data"]
-
-    assert not set_status(Status.ACCEPTED)  # it counted before
-    assert set_status(Status.REJECTED)
+            assert (data_state(session) != result["data"]) is changed
 
 
+@pytest.mark.slow
+@both_databases
 def test_each_source_has_a_result_of_its_own(engine: Engine) -> None:
     with writing(engine) as session:
         add_pairs(session)
@@ -147,14 +252,15 @@ def test_each_source_has_a_result_of_its_own(engine: Engine) -> None:
         assert found == (own.id,)
 
 
-def test_too_little_to_guess_is_refused_in_a_sentence(engine: Engine) -> None:
+def test_too_little_to_guess_is_refused(engine: Engine) -> None:
     with writing(engine) as session:
         for number in range(4):
             add_variant(session, add_anchor(session, f"Bridge {number} is safe."))
-    with pytest.raises(RunEnded, match="at least 5 anchors and two types, found 4 and 1"):
+    with pytest.raises(RunEnded, match="5 anchors and two types, found 4 and 1"):
         look(engine)
 
 
+@pytest.mark.slow
 def test_it_can_be_cancelled_between_two_folds(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +279,7 @@ def test_it_can_be_cancelled_between_two_folds(
     assert steps == [0, 1, 2, 3]
 
 
+@both_databases
 def test_ngrams_are_words_in_lower_case_whatever_is_between_them(engine: Engine) -> None:
     assert ngrams("It ISN’T so,\nbut <b>") == [
         *("it", "isn't", "so", "but", "b"),
