@@ -1,4 +1,4 @@
-"""Choosing models and benchmarks, and running them. No test computes with a model."""
+"""Choosing models, benchmarks and prompts, and running them. No test computes with a model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
 
 from curation.release.freezing import create_release
 from db.engine import reading, writing
@@ -14,16 +15,12 @@ from db.errors import HedgerowError
 from db.models import Run, RunState, Split
 from db.runs import list_runs
 from db.settings import load_settings
-from pages.components.benchmarks.names import ITEMS, OVERLAP, SCORES
-from tests.curation.support.families import add_family, add_plain_family
-from tests.pages.benchmarks.support.page import (
-    HOSTILE,
-    content,
-    frame_of,
-    page,
-    page_text,
-    uploaded,
-)
+from pages.components.benchmarks.names import ITEMS, PROMPTS, SCORES
+from tests.curation.support.families import add_family
+from tests.pages.benchmarks.conftest import HOSTILE, frame_of, page, uploaded
+from tests.pages.conftest import Wording
+from tests.pages.opening import page_text
+from tests.support.harness_tasks import save_own_tasks
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from training.benchmarks.data.sources import kept_data
 from training.benchmarks.runs.request import KIND
@@ -31,185 +28,148 @@ from training.benchmarks.scorers.architecture import PLUG_INS
 from training.benchmarks.tasks import general_names
 from training.benchmarks.tasks.general import QUICK
 from training.benchmarks.tasks.own_families import Hedgerow
-from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
+
+MINI = "all-MiniLM-L6-v2"
 
 
-def test_without_measurements_every_section_says_what_to_do(app_engine: Engine) -> None:
-    test = page()
-    assert "Choose at least one benchmark, suite or task." in page_text(test)
-    assert test.button("bench-start").disabled
-    for section in (SCORES, ITEMS):
-        test = page(section)
-        assert "Choose models and benchmarks under Run" in page_text(test)
-        test.button("empty-results-go").click().run()
-        assert test.button("bench-start").disabled
-    assert "no release to compare" in page_text(page(OVERLAP))
+def start(app: AppTest, engine: Engine) -> Run:
+    """Press the button. The newest run."""
+    app.button("bench-start").click().run()
+    assert not app.exception
+    with reading(engine) as session:
+        return list_runs(session, kind=KIND)[0]
 
 
-def test_an_uploaded_file_is_stored_and_a_click_starts_a_run_on_it(
-    app_engine: Engine, started: list[int]
+def chosen_chat(app: AppTest) -> AppTest:
+    """A chat model on the user's server, with a price."""
+    app.multiselect("bench-models").set_value([]).run()
+    app.toggle("bench-chat").set_value(True).run()
+    app.text_input("generate-address").set_value("http://127.0.0.1:9/v1").run()
+    return app.selectbox("generate-model").set_value("gpt-4o-mini").run()
+
+
+def kept_items() -> list[Entry]:
+    """The items of the only stored file."""
+    folder = load_settings().data_folder
+    (kept,) = kept_data(folder)
+    return SemAntoNeg.read(folder / kept.file).items
+
+
+def test_without_measurements_every_section_says_what_to_do(
+    app_engine: Engine, wording: Wording
 ) -> None:
-    test = uploaded(page(), "semantoneg", content())
+    app = page()
+    wording(app, "benchmarks", "nothing to run")
+    assert app.button("bench-start").disabled
+    uploaded(app, b'{"q1": "a", "doc1": "b"}\n')
+    assert "'sentences'" in page_text(app) and " 1" in page_text(app), "missing on line 1"
+    assert kept_data(load_settings().data_folder) == []
+    assert app.button("bench-start").disabled
+    for section in (SCORES, ITEMS):
+        app = page(section)
+        wording(app, "benchmarks", f"{section} without results")
+        app.button("empty-results-go").click().run()
+        assert app.button("bench-start").disabled
+
+
+def test_files_suites_and_tasks_are_measured_once_and_unknown_tasks_refused(
+    app_engine: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
+    app = uploaded(page())
     (kept,) = kept_data(load_settings().data_folder)
     assert kept.name == "my.jsonl"
-    test.pills("bench-baselines").set_value(["tf-idf"]).run()
-    test.multiselect("bench-suites").set_value(["quick"]).run()
-    assert (
-        f"3 models on 1 benchmark (6 items, 6 queries, 12 texts) and {len(QUICK)} tasks of "
-        "mteb (minutes with a small encoder on two CPU cores)." in page_text(test)
-    )
-    assert "The benchmarks take less than a minute in total." in page_text(test)
-    test.button("bench-start").click().run()
-    assert not test.exception
-    with reading(app_engine) as session:
-        (run,) = list_runs(session, kind=KIND)
-    assert started == [run.id]
-    assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
-    assert run.parameters["suites"] == ["quick"]
-    assert "Waiting for the run to start" in page_text(test)
-    test.button("bench-start").click().run()
-    assert f"Run {run.id} is already measuring the same" in page_text(test)
-    assert len(started) == 1
-
-
-def test_single_tasks_are_measured_once_and_an_unknown_one_is_refused(
-    app_engine: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    test = page()
-    test.multiselect("bench-suites").set_value(["quick"]).run()
-    tasks = test.multiselect("bench-tasks")
+    app.pills("bench-baselines").set_value(["tf-idf"]).run()
+    app.multiselect("bench-suites").set_value(["quick"]).run()
+    tasks = app.multiselect("bench-tasks")
     assert "ArguAna" in tasks.options and list(tasks.options) == sorted(tasks.options)
     tasks.set_value(["ArguAna", "SummEval"]).run()
-    assert "Already in a chosen suite, so run only once: SummEval." in page_text(test)
-    assert f"{len(QUICK) + 1} tasks of mteb" in page_text(test)
-    test.button("bench-start").click().run()
-    with reading(app_engine) as session:
-        (run,) = list_runs(session, kind=KIND)
+    wording(app, "benchmarks", "a run with a file, a suite and tasks")
+    shown = page_text(app)
+    assert "3 models on 1 benchmark (6 items, 6 queries, 12 texts)" in shown
+    assert f"{len(QUICK) + 1} tasks" in shown, "SummEval is in the suite"
+    run = start(app, app_engine)
+    assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
     assert (run.parameters["suites"], run.parameters["tasks"]) == (["quick"], ["ArguAna"])
+    assert start(app, app_engine).id == run.id and started == [run.id], "it measures the same"
 
     def refuse(name: str) -> None:
         raise HedgerowError(f"Expected a task of mteb, found {name}.")
 
     monkeypatch.setattr(general_names, "single_task", refuse)
-    test.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
-    test.button("bench-start").click().run()
-    assert f"Expected a task of mteb, found {HOSTILE}." in page_text(test)
-    assert len(started) == 1
+    app.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
+    start(app, app_engine)
+    assert f"found {HOSTILE}." in page_text(app) and len(started) == 1
 
 
-def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
-    test = uploaded(page(), "semantoneg", b'{"q1": "a", "doc1": "b"}\n')
-    assert "Expected 'sentences' on line 1" in page_text(test)
-    assert kept_data(load_settings().data_folder) == []
-    assert test.button("bench-start").disabled
-
-
-def test_a_suite_is_created_from_a_release(app_engine: Engine) -> None:
+def test_a_release_is_measured_on_its_test_split_and_makes_a_suite(
+    app_engine: Engine, started: list[int]
+) -> None:
     forms = {
         "verbal": ["It is not cold."],
         "lexical": ["It is warm."],
         "negated_antonym": ["It is not warm."],
+        "word": ["It is perhaps cold."],
     }
     with writing(app_engine) as session:
         add_family(session, "It is cold.", forms, split=Split.TEST)
         create_release(session)
-    test = page()
-    test.checkbox("bench-tick-semantoneg").check().run()
-    test.button("bench-suite").click().run()
-    assert not test.exception
-    (kept,) = kept_data(load_settings().data_folder)
-    assert len(SemAntoNeg.read(load_settings().data_folder / kept.file).items) == 4
-    assert not test.button("bench-start").disabled
-
-
-def test_a_suite_is_created_from_typed_sentences(app_engine: Engine) -> None:
-    test = page()
-    test.checkbox("bench-tick-semantoneg").check().run()
-    typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
-    test.text_area("bench-suite-text").set_value(typed).run()
-    test.button("bench-suite-turn").click().run()
-    assert not test.exception and "No forms for 2 sentences:" in page_text(test)
-    unturned = frame_of(test, "Sentence", "Reason")
-    assert unturned["Reason"].tolist()[1] == "no 'not' in it"
-    assert kept_data(load_settings().data_folder) == []
-    test.button("bench-suite-use").click().run()
-    (kept,) = kept_data(load_settings().data_folder)
-    items = SemAntoNeg.read(load_settings().data_folder / kept.file).items
-    assert (items[0].input, items[0].sentences[2]) == (
-        "The soup is not hot.",
-        "The soup is cold.",
-    )
-    assert len(items) == 4 and not test.exception
-    assert not test.button("bench-start").disabled
-    test.text_area("bench-suite-text").set_value("The sea is blue.").run()
-    test.button("bench-suite-turn").click().run()
-    assert "Expected a sentence with 'not' before an adjective" in page_text(test)
-
-
-def test_a_release_is_measured_on_its_own_test_split(
-    app_engine: Engine, started: list[int]
-) -> None:
-    with writing(app_engine) as session:
-        add_plain_family(session, 1, split=Split.TEST)
-        create_release(session)
-    test = page()
-    test.button("bench-start").click().run()
-    with reading(app_engine) as session:
-        (run,) = list_runs(session, kind=KIND)
-    (choice,) = run.parameters["benchmarks"]
+    app = page()
+    (choice,) = start(app, app_engine).parameters["benchmarks"]
     assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
+    app.checkbox("bench-tick-semantoneg").check().run()
+    app.button("bench-suite").click().run()
+    assert len(kept_items()) == 4 and not app.button("bench-start").disabled
 
 
-def test_a_failed_run_says_why_and_measures_what_is_missing(
+def test_a_suite_is_created_from_typed_sentences(app_engine: Engine, wording: Wording) -> None:
+    app = page()
+    app.checkbox("bench-tick-semantoneg").check().run()
+    typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
+    app.text_area("bench-suite-text").set_value(typed).run()
+    app.button("bench-suite-turn").click().run()
+    wording(app, "benchmarks", "forms of typed sentences")
+    assert len(frame_of(app, "Sentence", "Reason")) == 2
+    assert kept_data(load_settings().data_folder) == []
+    app.button("bench-suite-use").click().run()
+    items = kept_items()
+    assert (items[0].input, items[0].sentences[2]) == ("The soup is not hot.", "The soup is cold.")
+    assert len(items) == 4 and not app.button("bench-start").disabled
+    app.text_area("bench-suite-text").set_value("The sea is blue.").run()
+    app.button("bench-suite-turn").click().run()
+    assert "'not'" in page_text(app) and len(kept_items()) == 4
+
+
+def test_a_run_is_named_by_what_it_measures_and_a_failed_one_measures_what_is_missing(
     measured: Engine, started: list[int]
 ) -> None:
+    assert "mteb quick with run 7" in page_text(page())
     with writing(measured) as session:
-        run = list_runs(session, kind=KIND)[0]
-        run = session.merge(run)
+        run = session.merge(list_runs(session, kind=KIND)[0])
         run.state, run.message = RunState.FAILED, f"No model {HOSTILE}."
         number = run.id
-    test = page()
-    assert f"Run {number} failed: No model {HOSTILE}." in page_text(test)
-    test.button(f"again-{number}").click().run()
+    app = page()
+    assert f"No model {HOSTILE}." in page_text(app)
+    app.button(f"again-{number}").click().run()
     assert started == [number]
 
 
-def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
-    with writing(measured) as session:
-        run = session.merge(list_runs(session, kind=KIND)[0])
-        assert isinstance(run, Run)
-    assert "mteb quick with run 7" in page_text(page())
-
-
-def test_prompts_and_an_architecture_are_chosen_for_a_model(
-    app_engine: Engine, started: list[int]
+def test_a_model_has_prompts_and_an_architecture_and_a_folder_needs_a_model(
+    app_engine: Engine, started: list[int], tmp_path: Path
 ) -> None:
     pairs = {"q1": "Open?", "q2": "Closed?", "doc1": "It is open.", "doc2": "It is not open."}
-    test = uploaded(page(), "nevir", json.dumps(pairs).encode())
-    test.multiselect("bench-models").set_value(["all-MiniLM-L6-v2"]).run()
-    kinds = test.selectbox("bench-kind-all-MiniLM-L6-v2").options
+    app = uploaded(page(), json.dumps(pairs).encode(), "nevir")
+    app.multiselect("bench-models").set_value([str(tmp_path)]).run()
+    assert f"'{tmp_path}'" in page_text(app) and app.button("bench-start").disabled
+    app.multiselect("bench-models").set_value([str(tmp_path), MINI]).run()
+    assert not app.button("bench-start").disabled
+    kinds = app.selectbox(f"bench-kind-{MINI}").options
     assert "monot5" in kinds and "dpr" in kinds and not {"chat", "tf-idf"} & set(kinds)
-    test.text_area("bench-query-prompt-all-MiniLM-L6-v2").set_value("query: ").run()
-    test.selectbox("bench-kind-all-MiniLM-L6-v2").set_value("bi-encoder").run()
-    test.button("bench-start").click().run()
-    assert not test.exception
-    with reading(app_engine) as session:
-        (run,) = list_runs(session, kind=KIND)
-    (model,) = run.parameters["models"]
+    app.text_area(f"bench-query-prompt-{MINI}").set_value("query: ").run()
+    app.selectbox(f"bench-kind-{MINI}").set_value("bi-encoder").run()
+    (model,) = start(app, app_engine).parameters["models"]
     assert (model["query_prompt"], model["document_prompt"]) == ("query: ", None)
     assert model["architecture"] == "bi-encoder"
-
-
-def test_a_folder_without_a_model_is_refused_when_it_is_entered(
-    app_engine: Engine, tmp_path: Path
-) -> None:
-    test = uploaded(page(), "semantoneg", content())
-    test.multiselect("bench-models").set_value([str(tmp_path)]).run()
-    assert f"Expected a model in '{tmp_path}', found neither modules.json nor" in page_text(test)
-    assert test.button("bench-start").disabled
-    test.multiselect("bench-models").set_value([str(tmp_path), "all-MiniLM-L6-v2"]).run()
-    assert "Runs 1 model on 1 benchmark" in page_text(test)
-    assert not test.button("bench-start").disabled
 
 
 def test_plug_ins_are_offered_and_broken_ones_reported(
@@ -221,15 +181,76 @@ def test_plug_ins_are_offered_and_broken_ones_reported(
         install(installed, tmp_path / "theirs", PLUG_INS.name, code, **theirs)
         broken = f"raise OSError({HOSTILE!r})"
         install(installed, tmp_path / "broken", PLUG_INS.name, broken, bad="Scorer")
-        test = uploaded(page(), "semantoneg", content())
-        assert (
-            f"The plug-in 'bad' of the package 'broken' cannot be loaded (OSError: {HOSTILE}); re"
-            in (page_text(test))
-        )
-        assert test.pills("bench-baselines").options == ["TF-IDF", "random scores", "words"]
-        assert "other" in test.selectbox("bench-kind-all-MiniLM-L6-v2").options
-        test.multiselect("bench-models").set_value([]).run()
-        test.pills("bench-baselines").set_value(["words"]).run()
-        test.button("bench-start").click().run()
-        assert not test.exception and len(started) == 1
+        app = uploaded(page())
+        assert f"(OSError: {HOSTILE})" in page_text(app) and "'broken'" in page_text(app)
+        assert app.pills("bench-baselines").options[2:] == ["words"]
+        assert "other" in app.selectbox(f"bench-kind-{MINI}").options
+        app.multiselect("bench-models").set_value([]).run()
+        app.pills("bench-baselines").set_value(["words"]).run()
+        start(app, app_engine)
+        assert len(started) == 1
     assert "SemAntoNeg with words" in page_text(page()), "the run of a plug-in that is gone"
+
+
+def test_the_costs_of_a_chat_model_are_shown_and_a_run_at_its_cap_continues_with_a_higher_one(
+    app_engine: Engine, started: list[int], wording: Wording
+) -> None:
+    app = chosen_chat(uploaded(page()))
+    shown = page_text(app)
+    assert "18 prompts" in shown and "940 input and 90 output tokens" in shown
+    app.number_input("generate-money").set_value(0.001).run()
+    app.number_input("generate-calls").set_value(5).run()
+    wording(app, "benchmarks", "a run with a chat model")
+    assert "$0.0010" in page_text(app)
+    asked = start(app, app_engine)
+    assert asked.parameters["budget"] == {"calls": 5, "money": 0.001}
+    assert asked.parameters["models"][0]["price"]["prompt"] > 0
+    with writing(app_engine) as session:
+        run = session.merge(asked)
+        run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
+    app = page()
+    assert "Paused at the budget: 5 calls." in page_text(app)
+    app.number_input(f"generate-money-{asked.id}").set_value(25.0).run()
+    app.button(f"again-{asked.id}").click().run()
+    assert not app.exception and started == [asked.id] * 2
+    with reading(app_engine) as session:
+        assert list_runs(session, kind=KIND)[0].parameters["budget"]["money"] == 25.0
+
+
+def test_language_models_can_be_measured_with_your_own_tasks(
+    app_engine: Engine, started: list[int], small_llama: Path, tmp_path: Path
+) -> None:
+    app = page()
+    app.multiselect("bench-models").set_value([str(small_llama)]).run()
+    app.multiselect("bench-language-tasks").set_value(["gsm8k"]).run()
+    assert "1,319" in page_text(app)
+    app.text_input("bench-tasks-folder").set_value(str(tmp_path / "none")).run()
+    assert "lm_eval" in page_text(app), "it has no tasks of it"
+    folder = save_own_tasks(tmp_path / "tasks")
+    app.text_input("bench-tasks-folder").set_value(str(folder)).run()
+    own = app.multiselect(f"bench-own-tasks-{folder}")
+    assert own.value == ["opposites", "sums"]
+    own.set_value(["sums"]).run()
+    assert "1 model on 2 tasks" in page_text(app)
+    asked = start(app, app_engine).parameters
+    assert (asked["language_tasks"], asked["tasks_folder"]) == (["gsm8k", "sums"], str(folder))
+
+
+def test_prompts_can_be_edited_and_chosen_for_a_run(
+    app_engine: Engine, started: list[int], wording: Wording
+) -> None:
+    app = page(PROMPTS)
+    wording(app, "benchmarks", "prompts")
+    assert "Document 2: The museum never opens on Monday." in app.code[0].value
+    template = next(box for box in app.text_area if "template" in str(box.key))
+    template.set_value(f"{HOSTILE} {{first}} {{second}}").run()
+    assert "{query}" in page_text(app), "it is missing"
+    app.text_area(template.key).set_value(f"{HOSTILE} {{first}} {{second}} {{query}}").run()
+    assert app.code[0].value.startswith(HOSTILE)
+    app.button("bench-save-prompt").click().run()
+    assert not app.exception
+    app = uploaded(page())
+    assert len(app.selectbox("bench-version-of-relevance").options) == 3
+    app.selectbox("bench-version-of-relevance").set_value(1).run()
+    asked = start(chosen_chat(app), app_engine).parameters["asked_with"]
+    assert asked == {"relevance": 1, "similarity": 1, "paraphrase_choice": 1}
