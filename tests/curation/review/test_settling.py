@@ -1,160 +1,180 @@
-"""Settling disagreements of reviewers."""
+"""Disagreements: each person's verdict, their order, settling them, and the settled ones."""
+
+from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
 
-from curation.anchors.changes import correct_anchor
 from curation.review import actions
-from curation.review.actions import ShownCard, shown
-from curation.review.decisions import compute_standing
+from curation.review.adjudication import (
+    ConflictOrder,
+    conflicts,
+    latest_of_each,
+    ranked,
+    settled,
+    verdicts_on,
+    wordings,
+)
 from curation.review.history import history
 from curation.review.queue import awaiting_a_person
 from curation.review.settling import contested, shown_to_settle
-from db.engine import reading, writing
-from db.errors import HedgerowError
-from db.models import Status, Variant
-from tests.support.databases import both_databases, one_database
-from tests.support.factories import add_family, model, person
+from curation.review.undo import Done
+from db.columns import now
+from db.models import Decision, Status
+from tests.curation.review.desk import (
+    AFFIXAL,
+    ANTONYM,
+    LEXICAL,
+    VERBAL,
+    WORD,
+    A,
+    Desk,
+    E,
+    R,
+    refused,
+)
+from tests.support.databases import both_databases
+from tests.support.factories import model
 
-pytestmark = both_databases
+BETTER = "The bridge is in no way safe."
 
 
 @pytest.fixture
-def conflict(engine: Engine) -> int:
-    """A variant that Ada accepted and Bert rejected."""
-    with writing(engine) as session:
-        variant = add_family(session)["verbal"]
-        disagree(session, variant.id)
-        return variant.id
+def conflict(desk: Desk) -> Desk:
+    """Ada accepts the verbal variant and Bert rejects it."""
+    desk.decide("Ada", VERBAL)
+    desk.decide("Bert", VERBAL, R, note="Narrow.")
+    return desk
 
 
-def disagree(session: Session, variant_id: int) -> None:
-    variant = session.get_one(Variant, variant_id)
-    actions.accept(session, shown(variant), reviewer_id=person(session))
-    bert = person(session, "Bert")
-    actions.reject(session, shown(variant), reviewer_id=bert, reason="wrong_scope", note="Narrow.")
+def is_contested(desk: Desk, *ids: int) -> frozenset[int]:
+    return desk.read(contested, [desk.get(key) for key in ids])
 
 
-def settling(session: Session, variant_id: int) -> ShownCard:
-    return shown_to_settle(session, session.get_one(Variant, variant_id).uid)
+@both_databases
+def test_a_third_verdict_leaves_the_conflict_and_settling_ends_it(conflict: Desk) -> None:
+    conflict.decide("Cleo", VERBAL)
+    assert conflict.status(VERBAL) == Status.CONFLICT
+    assert conflict.read(awaiting_a_person, [VERBAL]) == {VERBAL}
+    conflict.settle("Cleo", VERBAL, R)
+    assert conflict.status(VERBAL) == Status.REJECTED
+    assert conflict.read(awaiting_a_person, [VERBAL]) == set()
+    assert [one.settles for one in conflict.read(history, VERBAL)] == [False] * 3 + [True]
+    assert conflict.undone("Cleo").done is Done.SETTLE
+    assert conflict.status(VERBAL) == Status.CONFLICT
 
 
-def status(engine: Engine, variant_id: int) -> Status:
-    with reading(engine) as session:
-        kept = session.get_one(Variant, variant_id).status
-        assert kept == compute_standing(session, [variant_id])[variant_id].status
-        return kept
-
-
-def test_a_third_verdict_leaves_the_conflict_and_settling_ends_it(
-    engine: Engine, conflict: int
-) -> None:
-    with writing(engine) as session:
-        cleo = person(session, "Cleo")
-        card = shown(session.get_one(Variant, conflict))
-        actions.accept(session, card, reviewer_id=cleo)
-    assert status(engine, conflict) == Status.CONFLICT
-    with writing(engine) as session:
-        actions.reject(session, settling(session, conflict), reviewer_id=cleo, reason="wrong_type")
-    assert status(engine, conflict) == Status.REJECTED
-    with reading(engine) as session:
-        assert [entry.settles for entry in history(session, conflict)] == [False] * 3 + [True]
-
-
-def test_undo_returns_a_settlement_to_the_conflict(engine: Engine, conflict: int) -> None:
-    with writing(engine) as session:
-        actions.accept(session, settling(session, conflict), reviewer_id=person(session))
-    assert status(engine, conflict) == Status.ACCEPTED
-    with writing(engine) as session:
-        actions.undo(session, reviewer_id=person(session))
-    assert status(engine, conflict) == Status.CONFLICT
-
-
-@one_database
-def test_only_a_settlement_changes_a_settled_variant(engine: Engine, conflict: int) -> None:
-    with writing(engine) as session:
-        ada = person(session)
-        actions.accept(session, settling(session, conflict), reviewer_id=ada)
-        card = shown(session.get_one(Variant, conflict))
-        actions.reject(session, card, reviewer_id=ada, reason="wrong_type")
-        assert contested(session, [session.get_one(Variant, conflict)]) == {conflict}
-    assert status(engine, conflict) == Status.ACCEPTED
-    with writing(engine) as session:
-        card = settling(session, conflict)
-        actions.reject(session, card, reviewer_id=person(session, "Bert"), reason="wrong_type")
-    assert status(engine, conflict) == Status.REJECTED
-
-
-@one_database
-def test_an_edit_settles_with_its_own_wording(engine: Engine, conflict: int) -> None:
-    with writing(engine) as session:
-        card = settling(session, conflict)
-        child = actions.edit(
-            session, card, reviewer_id=person(session), text="It isn't safe."
-        ).child_id
-    assert child is not None
-    assert (status(engine, conflict), status(engine, child)) == (
-        Status.SUPERSEDED,
-        Status.ACCEPTED,
-    )
+def test_only_a_settlement_changes_a_settled_variant(conflict: Desk) -> None:
+    conflict.settle("Ada", VERBAL)
+    conflict.decide("Ada", VERBAL, R)
+    assert is_contested(conflict, VERBAL) == {VERBAL}
+    assert conflict.status(VERBAL) == Status.ACCEPTED
+    conflict.settle("Bert", VERBAL, R)
+    assert conflict.status(VERBAL) == Status.REJECTED
 
 
 def test_rejecting_the_family_from_a_card_in_conflict_settles_the_other_conflicts_in_it(
-    engine: Engine, conflict: int
+    conflict: Desk,
 ) -> None:
-    with writing(engine) as session:
-        anchor = session.get_one(Variant, conflict).anchor_id
-        ids = [v for v in range(1, 8) if session.get_one(Variant, v).anchor_id == anchor]
-        disagree(session, ids[-1])
-        actions.reject_family(
-            session, settling(session, conflict), reviewer_id=person(session, "Cleo")
-        )
-    assert {status(engine, key) for key in ids} == {Status.REJECTED}
+    conflict.decide("Ada", ANTONYM)
+    conflict.decide("Bert", ANTONYM, R)
+    card = conflict.read(shown_to_settle, conflict.uid(VERBAL))
+    conflict.write(actions.reject_family, card, reviewer_id=conflict.who("Cleo"))
+    assert {one.status for one in conflict.standings().values()} == {Status.REJECTED}
+    settlements = {one.variant_id for one in conflict.rows(Decision) if one.adjudicates}
+    assert settlements == {VERBAL, ANTONYM}
 
 
-def test_a_correction_of_the_anchor_ends_a_settlement(engine: Engine, conflict: int) -> None:
-    with writing(engine) as session:
-        ada = person(session)
-        actions.accept(session, settling(session, conflict), reviewer_id=ada)
-        variant = session.get_one(Variant, conflict)
-        correct_anchor(
-            session,
-            variant.anchor_id,
-            "The bridges are safe.",
-            reviewer_id=ada,
-            expected_revision=1,
-        )
-        actions.reject(
-            session, shown(session.get_one(Variant, conflict)), reviewer_id=ada, reason="wrong_type"
-        )
-        assert not contested(session, [session.get_one(Variant, conflict)])
-    assert status(engine, conflict) == Status.REJECTED
+@both_databases
+def test_a_correction_of_the_anchor_ends_a_settlement(conflict: Desk) -> None:
+    conflict.settle("Ada", VERBAL)
+    conflict.correct(VERBAL)
+    conflict.decide("Ada", VERBAL, R)
+    assert not is_contested(conflict, VERBAL)
+    assert conflict.status(VERBAL) == Status.REJECTED
 
 
-@one_database
-def test_a_variant_without_a_conflict_cannot_be_settled(engine: Engine) -> None:
-    with writing(engine) as session:
-        family = add_family(session)
-        actions.accept(session, shown(family["word"]), reviewer_id=model(session))
-        assert not contested(session, family.values())
-        for variant in (family["verbal"], family["word"]):
-            with pytest.raises(HedgerowError, match="Expected a variant in conflict"):
-                shown_to_settle(session, variant.uid)
+def test_a_variant_without_a_conflict_cannot_be_settled(desk: Desk) -> None:
+    desk.decide(desk.write(model), WORD)
+    assert not is_contested(desk, VERBAL, WORD)
+    for variant_id in (VERBAL, WORD):
+        with refused(f"conflict.*{desk.uid(variant_id)}"):
+            desk.settle("Ada", variant_id)
 
 
-@one_database
-def test_a_selection_shows_a_variant_in_conflict(engine: Engine, conflict: int) -> None:
-    with writing(engine) as session:
-        assert awaiting_a_person(session, [conflict]) == {conflict}
-        actions.accept(session, settling(session, conflict), reviewer_id=person(session))
-        assert awaiting_a_person(session, [conflict]) == set()
+# -- the list of conflicts ---------------------------------------------------------------------
 
 
-@one_database
-def test_an_undo_says_that_it_undid_a_settlement(engine: Engine, conflict: int) -> None:
-    with writing(engine) as session:
-        ada = person(session)
-        actions.accept(session, settling(session, conflict), reviewer_id=ada)
-        assert str(actions.undo(session, reviewer_id=ada)) == "Settlement undone."
-    assert status(engine, conflict) == Status.CONFLICT
+@pytest.fixture
+def disputed(conflict: Desk) -> Desk:
+    """Also, five people disagree about the lexical variant. The affixal one has agreement."""
+    conflict.decide("Ada", AFFIXAL)
+    for name, verdict in zip("CDEFG", (A, R, A, R, A), strict=True):
+        shown_at = now() - timedelta(seconds=7)
+        conflict.decide(name, LEXICAL, verdict, note="Wide.", shown_at=shown_at)
+    return conflict
+
+
+@both_databases
+def test_conflicts_show_each_persons_verdict(disputed: Desk) -> None:
+    first, second = disputed.read(conflicts)
+    assert (first.type_id, first.dispute, second.dispute) == ("verbal", 1, 2)
+    assert first.anchor == "The bridge is safe."
+    accepted, rejected = first.verdicts
+    assert (accepted.reviewer, accepted.verdict, accepted.seconds) == ("Ada", A, None)
+    assert (rejected.reason, rejected.note) == ("wrong_scope", "Narrow.")
+    assert all(6 < (one.seconds or 0) < 120 for one in second.verdicts)
+    assert first.since == rejected.decided_at
+    assert [one.type_id for one in disputed.read(conflicts, type_ids=["lexical"])] == ["lexical"]
+    assert disputed.read(conflicts, source_id=99) == []
+
+
+@both_databases
+def test_the_most_disputed_comes_first_and_own_anchors_before_corpora(disputed: Desk) -> None:
+    assert disputed.read(ranked) == [LEXICAL, VERBAL]
+    found = disputed.read(conflicts, order=ConflictOrder.DISPUTED)
+    assert [one.dispute for one in found] == [2, 1]
+    corpus = disputed.family("The road is safe.", source="Hedgerow starter corpus")["verbal"]
+    for name, verdict in zip("CDEFGH", (A, R) * 3, strict=True):
+        disputed.decide(name, corpus, verdict)
+    assert disputed.read(ranked) == [LEXICAL, VERBAL, corpus]
+
+
+def test_a_change_of_mind_counts_once_and_undone_decisions_do_not_count(disputed: Desk) -> None:
+    disputed.decide("C", LEXICAL, R)
+    disputed.undo("G")
+    given = latest_of_each(disputed.read(verdicts_on, [LEXICAL])[LEXICAL])
+    assert [one.verdict for one in given] == [R, R, A, R]
+    assert disputed.read(conflicts)[1].dispute == 1
+
+
+@both_databases
+def test_an_edited_wording_is_reported_and_can_settle_it(conflict: Desk) -> None:
+    conflict.decide("Dora", VERBAL, E, text=BETTER)
+    (wording,) = wordings(conflict.read(verdicts_on, [VERBAL])[VERBAL])
+    assert (wording.text, wording.type_id) == (BETTER, "verbal")
+    child = conflict.settle("Cleo", VERBAL, E, text=wording.text).child_id
+    assert conflict.uid(child or 0) == wording.uid
+    statuses = conflict.status(VERBAL), conflict.status(child)
+    assert statuses == (Status.SUPERSEDED, Status.ACCEPTED)
+    (found,) = conflict.read(settled)
+    assert found.settlement.wording == wording
+
+
+@both_databases
+def test_a_settled_conflict_keeps_its_trail_and_an_undo_brings_it_back(disputed: Desk) -> None:
+    for name, variant_id in (("Cleo", VERBAL), ("Cleo", LEXICAL), ("Dora", LEXICAL)):
+        disputed.settle(name, variant_id, R)
+    assert disputed.read(conflicts) == []
+    second, first = disputed.read(settled)
+    assert [second.variant_id, first.variant_id] == [LEXICAL, VERBAL]
+    assert second.settlement.reviewer == "Dora"
+    assert [one.reviewer for one in second.verdicts] == [*"CDEFG", "Cleo"]
+    given = [(one.reviewer, one.verdict) for one in first.verdicts]
+    assert given == [("Ada", A), ("Bert", R)]
+    assert disputed.read(settled, limit=1) == [second]
+    assert disputed.read(settled, type_id="verbal") == [first]
+    assert disputed.read(settled, type_id="word") == [] == disputed.read(settled, source_id=99)
+    disputed.undo("Cleo")
+    disputed.undo("Dora")
+    assert [one.variant_id for one in disputed.read(settled)] == [VERBAL]
+    assert [one.type_id for one in disputed.read(conflicts)] == ["lexical"]

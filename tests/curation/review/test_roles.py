@@ -1,7 +1,8 @@
-"""Roles: changes that a viewer or a reviewer may not make are refused in every function."""
+"""Roles: changes that a viewer or a reviewer may not make are refused in every function, and in
+the review page's windows."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +14,45 @@ from sqlmodel import SQLModel, col
 from curation.anchors.attributes import set_facts
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.generation.costs.prices import set_price
-from curation.generation.prompts import save_copy
+from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.generation.request import Price
 from curation.project.opening import PRICES, put_setting
 from curation.project.shared_settings import change_threshold
 from curation.release.freezing import create_release
 from curation.review import actions
+from curation.review.assignment.planning import assign
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.reading import ReadingState
 from curation.review.bulk import apply_rule, parse_rule
 from curation.review.discussing import mark
+from curation.review.leases import on_other_screens
 from curation.review.notes import add_note
-from curation.review.people.merging import merge
-from curation.review.people.reviewers import ensure_reviewer, rename_person
+from curation.review.people import by_id
+from curation.review.people.reviewers import ensure_reviewer
 from curation.review.people.roles import (
     REVIEWER_TABLES,
     Role,
     for_the_project,
+    guard,
     is_lead,
     require,
     set_role,
     set_who_acts,
 )
+from curation.review.queue import Queue
 from curation.review.undo import undo
+from curation.taxonomy.project_types import list_types
 from curation.upkeep.restoring import restore_backup
 from curation.variants.own import write_variant
 from db.engine import reading, writing
-from db.errors import HedgerowError
-from db.models import Anchor, Reviewer, Run, Variant, Verdict
+from db.models import Anchor, Decision, Reviewer, ReviewPosition, Run, Status, Variant
 from db.runs import create_run, request_cancel
-from tests.curation.review.people.support.acting import Ids, act_as, content, refused, shown_card
+from db.settings import load_settings
+from tests.curation.review import desk
+from tests.curation.review.desk import VERBAL, A, Desk, R
 from tests.support.checkout import ROOT
-from tests.support.databases import both_databases, one_database
+from tests.support.databases import Fill, both_databases
+from tests.support.factories import add_family, person
 from tests.support.write_functions import stand_ins, write_functions
 from training.benchmarks.data.sources import keep_data
 from training.evaluation.probe_sets import Pasted, create_set
@@ -50,17 +60,64 @@ from training.evaluation.probes import add_own_probe
 from training.runs.cancelling import cancel_run
 from training.runs.removal import delete_run
 
-pytestmark = both_databases
+FACTS = {Role.VIEWER: "You are a viewer", Role.REVIEWER: "Only a lead can do this"}
+"""How a refusal starts for a viewer and for a reviewer."""
+
+Ids = dict[str, int]
 
 
-def _person(session: Session, ids: Ids, role: Role) -> Reviewer:
-    return session.get_one(Reviewer, ids[role])
+@pytest.fixture
+def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
+    """The ids of a lead, a reviewer and a viewer, of a variant of each type, and of a run."""
+
+    def made(session: Session) -> Ids:
+        ids = {key: variant.id for key, variant in add_family(session).items()}
+        ids |= {role: person(session, role) for role in Role}
+        for role in Role:
+            by_id.give_role(session, ids[role], role)
+        seed_prompts(session)
+        variant = session.get_one(Variant, ids["lexical"])
+        actions.accept(session, actions.shown(variant), reviewer_id=ids[Role.REVIEWER])
+        ids["run"] = create_run(session, kind="measure", parameters={}).id
+        return ids
+
+    ids = fill(engine, made)
+    guard(engine)
+    yield ids
+    set_who_acts(None)
 
 
-def _prompt(session: Session) -> Any:
-    from curation.generation.prompts import prompt_versions
+def refused(role: Role) -> Any:
+    """Expect the refusal of a change that this role may not make."""
+    return desk.refused(FACTS[role])
 
-    return prompt_versions(session, "negation")[0]
+
+def act_as(engine: Engine, who: int | Role) -> None:
+    """Make this person, or somebody with this role, the current user."""
+    set_who_acts(lambda: who, engine)
+
+
+def content(engine: Engine) -> dict[str, list[Any]]:
+    """All rows of all tables."""
+    with reading(engine) as session:
+        return {
+            name: session.execute(select(table).order_by(*table.primary_key)).all()
+            for name, table in SQLModel.metadata.tables.items()
+        }
+
+
+def shown_card(session: Session, ids: Ids) -> actions.ShownCard:
+    """The card of the verbal variant, as shown now."""
+    return actions.shown(session.get_one(Variant, ids["verbal"]))
+
+
+def anchor(session: Session) -> int:
+    return session.execute(select(col(Anchor.id))).scalar_one()
+
+
+def copied_prompt(session: Session, ids: Ids) -> object:
+    prompt = prompt_versions(session, "negation")[0]
+    return save_copy(session, prompt, prompt.template + " Be brief.", author_id=ids[Role.LEAD])
 
 
 OF_RUNS = {"store_cosines", "require_success", "execute"}
@@ -101,33 +158,27 @@ OF_LEADS: dict[str, Act] = {
         reviewer_id=ids[Role.REVIEWER],
     ),
     "decide by a rule": lambda s, ids: apply_rule(
-        s, parse_rule("source = test"), verdict=Verdict.ACCEPT, reviewer_id=ids[Role.REVIEWER]
+        s, parse_rule("source = test"), verdict=A, reviewer_id=ids[Role.REVIEWER]
     ),
     "correct an anchor": lambda s, ids: correct_anchor(
         s,
-        s.execute(select(col(Anchor.id))).scalar_one(),
+        anchor(s),
         "The ferry is safe.",
         reviewer_id=ids[Role.LEAD],
         expected_revision=1,
         insist=True,
     ),
-    "retire an anchor": lambda s, ids: retire_anchor(
-        s, s.execute(select(col(Anchor.id))).scalar_one()
-    ),
-    "describe anchors": lambda s, ids: set_facts(
-        s, list(s.execute(select(col(Anchor.id))).scalars()), genre="news", language="en"
-    ),
+    "retire an anchor": lambda s, ids: retire_anchor(s, anchor(s)),
+    "describe anchors": lambda s, ids: set_facts(s, [anchor(s)], genre="news", language="en"),
     "release": lambda s, ids: create_release(s, name="", author_id=ids[Role.LEAD]),
     "threshold": lambda s, ids: change_threshold(s, 45),
     "price": lambda s, ids: set_price(s, "a-model", Price(prompt=1.0, completion=2.0)),
-    "prompt": lambda s, ids: save_copy(
-        s, _prompt(s), _prompt(s).template + " Be brief.", author_id=ids[Role.LEAD]
-    ),
+    "prompt": copied_prompt,
     "setting": lambda s, ids: put_setting(s, PRICES, {"a-model": None}),
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),
-    "rename": lambda s, ids: rename_person(s, _person(s, ids, Role.VIEWER), "Vic"),
-    "merge": lambda s, ids: merge(s, _person(s, ids, Role.VIEWER), _person(s, ids, Role.REVIEWER)),
-    "role": lambda s, ids: set_role(s, _person(s, ids, Role.VIEWER), Role.LEAD),
+    "rename": lambda s, ids: by_id.rename(s, ids[Role.VIEWER], "Vic"),
+    "merge": lambda s, ids: by_id.merge(s, person=ids[Role.VIEWER], into=ids[Role.REVIEWER]),
+    "role": lambda s, ids: by_id.give_role(s, ids[Role.VIEWER], Role.LEAD),
     "start a run": lambda s, ids: create_run(s, kind="measure", parameters={}),
     "cancel a run": lambda s, ids: request_cancel(s, ids["run"]),
     "probe": lambda s, ids: add_own_probe(
@@ -165,7 +216,6 @@ def test_what_each_role_may_do(engine: Engine, people: Ids, act: str) -> None:
     assert content(engine) != before
 
 
-@one_database
 def test_every_write_function_refuses_a_viewer(
     engine: Engine, people: Ids, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,27 +249,25 @@ def test_there_is_no_other_way_to_a_session() -> None:
     assert there == {"db/engine.py", "db/migrate.py"}
 
 
-@one_database
 def test_functions_that_open_sessions_themselves(engine: Engine, people: Ids, home: Any) -> None:
-    from db.settings import load_settings
-
     settings = load_settings(home=home)
     for role in (Role.VIEWER, Role.REVIEWER):
         act_as(engine, people[role])
-        with refused(role):
-            cancel_run(engine, settings, people["run"])
-        with refused(role):
-            delete_run(engine, settings, people["run"])
-        with refused(role):
-            restore_backup(settings, home / "backup.zip", report=lambda *_: None)
-        with refused(role):
-            keep_data(settings.data_folder, "nevir", {"a.csv": b"x"})
+        for act in (
+            lambda: cancel_run(engine, settings, people["run"]),
+            lambda: delete_run(engine, settings, people["run"]),
+            lambda: restore_backup(settings, home / "backup.zip", report=lambda *_: None),
+            lambda: keep_data(settings.data_folder, "nevir", {"a.csv": b"x"}),
+        ):
+            with refused(role):
+                act()
         assert not (settings.data_folder / "benchmarks").exists()
     set_who_acts(None)
     with reading(engine) as session:
         assert not session.get_one(Run, people["run"]).cancel_requested
 
 
+@both_databases
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER])
 def test_no_statement_changes_a_table_that_is_not_for_the_role(
     engine: Engine, people: Ids, role: Role
@@ -251,19 +299,27 @@ def _changes(table: Table) -> list[Any]:
     return [added, update(table).values({first: first}), delete(table)]
 
 
+@both_databases
+def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) -> None:
+    for role in (Role.REVIEWER, Role.VIEWER):
+        act_as(engine, people[role])
+        with reading(engine) as session:
+            found = session.execute(text("WITH one AS (SELECT 1 AS n) SELECT n FROM one")).scalar()
+            assert found == 1
+            with desk.refused():
+                session.execute(text("WITH one AS (SELECT 1) DELETE FROM setting"))
+
+
 def test_a_role_counts_from_the_next_write_on(engine: Engine, people: Ids) -> None:
     act_as(engine, people[Role.REVIEWER])
-    with writing(engine) as session:
-        OF_REVIEWERS["note"](session, people)
+    Desk(engine).write(OF_REVIEWERS["note"], people)
     set_who_acts(None)
-    with writing(engine) as session:
-        set_role(session, _person(session, people, Role.REVIEWER), Role.VIEWER)
+    Desk(engine).write(by_id.give_role, people[Role.REVIEWER], Role.VIEWER)
     act_as(engine, people[Role.REVIEWER])
-    with refused(Role.VIEWER), writing(engine) as session:
-        OF_REVIEWERS["note"](session, people)
+    with refused(Role.VIEWER):
+        Desk(engine).write(OF_REVIEWERS["note"], people)
 
 
-@one_database
 def test_consequences_for_the_project_need_no_role(engine: Engine, people: Ids) -> None:
     act_as(engine, people[Role.VIEWER])
     with for_the_project(), writing(engine) as session:
@@ -272,39 +328,120 @@ def test_consequences_for_the_project_need_no_role(engine: Engine, people: Ids) 
         require(Role.REVIEWER)
 
 
-@one_database
 def test_nobody_who_has_to_sign_in_first_may_write(engine: Engine, people: Ids) -> None:
     act_as(engine, Role.VIEWER)
-    with refused(Role.VIEWER), writing(engine) as session:
-        OF_REVIEWERS["note"](session, people)
+    with refused(Role.VIEWER):
+        Desk(engine).write(OF_REVIEWERS["note"], people)
 
 
 def test_the_last_lead_stays_one(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
-        lead = _person(session, people, Role.LEAD)
-        assert is_lead(session, lead.id)
-        with pytest.raises(HedgerowError, match="'lead' is the last lead"):
-            set_role(session, lead, Role.VIEWER)
-        set_role(session, _person(session, people, Role.VIEWER), Role.LEAD)
-        set_role(session, lead, Role.VIEWER)
-        assert not is_lead(session, lead.id)
+        assert is_lead(session, people[Role.LEAD])
+        with desk.refused("'lead'"):
+            by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
+        by_id.give_role(session, people[Role.VIEWER], Role.LEAD)
+        by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
+        assert not is_lead(session, people[Role.LEAD])
 
 
-@one_database
 def test_the_settings_decide_for_who_signs_in(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
-        viewer = _person(session, people, Role.VIEWER)
+        viewer = session.get_one(Reviewer, people[Role.VIEWER])
         viewer.identity = "https://id.example subject"
-        with pytest.raises(HedgerowError, match="HEDGEROW_SIGN_IN_LEADS"):
+        with desk.refused("HEDGEROW_SIGN_IN_LEADS"):
             set_role(session, viewer, Role.LEAD)
         assert viewer.role is Role.VIEWER
 
 
-def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) -> None:
-    for role in (Role.REVIEWER, Role.VIEWER):
-        act_as(engine, people[role])
-        with reading(engine) as session:
-            found = session.execute(text("WITH one AS (SELECT 1 AS n) SELECT n FROM one")).scalar()
-            assert found == 1
-            with pytest.raises(HedgerowError):
-                session.execute(text("WITH one AS (SELECT 1) DELETE FROM setting"))
+# -- in the review page's windows --------------------------------------------------------------
+
+
+def review(engine: Engine, people: Ids) -> ReviewState:
+    """The reviewer's window."""
+    who = people[Role.REVIEWER]
+    act_as(engine, who)
+    state = ReviewState(engine=engine, reviewer_id=who, types=Desk(engine).read(list_types))
+    state.recount()
+    return state
+
+
+def read(engine: Engine, people: Ids) -> ReadingState:
+    """The viewer's window."""
+    who = people[Role.VIEWER]
+    act_as(engine, who)
+    return ReadingState(engine=engine, reviewer_id=who, types=Desk(engine).read(list_types))
+
+
+def test_a_reviewer_decides_on_conflicts_without_settling_them(engine: Engine, people: Ids) -> None:
+    Desk(engine).decide(people[Role.LEAD], VERBAL, A)
+    Desk(engine).decide(people[Role.VIEWER], VERBAL, R)
+    state = review(engine, people)
+    state.queue = Queue.CONFLICT
+    view = state.view()
+    assert view.focus is not None and view.focus.variant.status is Status.CONFLICT
+    shown = state.showings[VERBAL]
+    assert not shown.settles
+    state.drawn[shown.action_id] = 0.0
+    state.accept(shown)
+    assert state.view().focus is None  # it is still in conflict, and does not come back
+    last = Desk(engine).rows(Decision)[-1]
+    found = (last.reviewer_id, last.variant_id, last.adjudicates)
+    assert found == (people[Role.REVIEWER], VERBAL, False)
+
+
+def test_a_viewer_reads_card_after_card_and_leaves_no_trace(engine: Engine, people: Ids) -> None:
+    before = content(engine)
+    state = read(engine, people)
+    seen = []
+    while (focus := state.view().focus) is not None:
+        seen.append(focus.variant.id)
+        state.go_on()
+    assert len(seen) == len(set(seen)) == 6  # one of the seven is decided
+    state.pin(people["lexical"])
+    assert state.view().focus is not None
+    state.leave()
+    set_who_acts(None)
+    assert content(engine) == before
+    assert Desk(engine).read(on_other_screens, "another window") == {}
+    assert Desk(engine).rows(ReviewPosition) == []
+
+
+@both_databases
+def test_roles_hold_while_several_people_decide_on_each_variant(
+    engine: Engine, people: Ids
+) -> None:
+    Desk(engine).write(assign, reviewers=2, share=1.0)
+    Desk(engine).decide(people[Role.LEAD], VERBAL)
+    for by_family in (False, True):
+        reader = read(engine, people)
+        reader.by_family = by_family
+        assert reader.view().focus is not None
+    state = review(engine, people)
+    decided = 0
+    while (focus := state.view().focus) is not None:
+        shown = state.showings[focus.variant.id]
+        state.drawn[shown.action_id] = 0.0
+        state.accept(shown)
+        decided += 1
+    assert decided == 6  # including the one that the lead has begun, without their own
+
+
+def test_a_viewers_keys_decide_nothing(engine: Engine, people: Ids) -> None:
+    """If a key of the review page ever reached the library, it would show this sentence."""
+    before = content(engine)
+    state = review(engine, people)
+    act_as(engine, people[Role.VIEWER])
+    shown = Desk(engine).read(shown_card, people)
+    state.drawn[shown.action_id] = 0.0
+    for press in (
+        lambda: state.accept(shown),
+        lambda: state.reject(shown, "wrong_scope"),
+        lambda: state.edit(shown, text="The bridge isn't safe."),
+        lambda: state.note(shown, "A note."),
+        lambda: state.mark(shown, "Why?"),
+    ):
+        state.message = ""
+        press()
+        assert state.message.startswith(FACTS[Role.VIEWER])
+    set_who_acts(None)
+    assert content(engine) == before

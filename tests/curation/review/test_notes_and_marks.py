@@ -1,0 +1,181 @@
+"""Notes and “discuss” marks: listed until they are undone, and without an effect on the status."""
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from curation.review import actions
+from curation.review.cards import card
+from curation.review.discussing import is_marked, lift, mark, mark_events, open_marks
+from curation.review.notes import add_note, count_notes, notes, removed_notes
+from curation.review.shown_card import MAX_NOTE
+from curation.review.undo import Done
+from curation.variants.own import write_variant
+from db.columns import now
+from db.models import MarkKind, Status
+from tests.curation.review.desk import LEXICAL, VERBAL, WORD, Desk, E, R, refused
+from tests.support.databases import both_databases
+
+
+def note(desk: Desk, who: str, variant_id: int, text: str) -> None:
+    desk.write(add_note, variant_id, reviewer_id=desk.who(who), text=text)
+
+
+def put_mark(desk: Desk, who: str, variant_id: int = VERBAL, remark: str = "") -> None:
+    desk.write(mark, variant_id, reviewer_id=desk.who(who), remark=remark)
+
+
+def take_off(desk: Desk, who: str = "Ada", variant_id: int = VERBAL) -> None:
+    desk.write(lift, variant_id, reviewer_id=desk.who(who))
+
+
+def marked(desk: Desk) -> list[int]:
+    return [found.variant_id for found in desk.read(open_marks)]
+
+
+def test_both_are_listed_in_order_and_decide_nothing(desk: Desk) -> None:
+    note(desk, "Ada", VERBAL, " Is this  really\nabsolute? \n")
+    note(desk, "Bert", VERBAL, "<b>Yes</b>")
+    note(desk, "Ada", WORD, "Elsewhere.")
+    found = [(one.reviewer, one.text) for one in desk.read(notes, VERBAL)]
+    assert found == [("Ada", "Is this really\nabsolute?"), ("Bert", "<b>Yes</b>")]
+    assert [desk.read(count_notes, key) for key in (VERBAL, WORD, LEXICAL)] == [2, 1, 0]
+    put_mark(desk, "Bert", remark=" <b>A hedge?</b>\n ")
+    (one,) = desk.read(open_marks)
+    assert (one.variant_id, one.reviewer, one.remark) == (VERBAL, "Bert", "<b>A hedge?</b>")
+    assert desk.read(open_marks, VERBAL) == [one] == desk.read(open_marks, type_id="verbal")
+    assert [desk.read(is_marked, key) for key in (VERBAL, WORD)] == [True, False]
+    for wanted in ({"variant_id": WORD}, {"type_id": "word"}, {"source_id": 99}):
+        assert desk.read(open_marks, **wanted) == []
+    assert (desk.status(VERBAL), desk.get(VERBAL).version) == (Status.PENDING, 1)
+
+
+def test_impossible_notes_and_marks_are_refused(desk: Desk) -> None:
+    for wrong in ("", " \n ", "x" * (MAX_NOTE + 1), "bell \x07"):
+        with refused():
+            note(desk, "Ada", VERBAL, wrong)
+    assert desk.read(count_notes, VERBAL) == 0
+    note(desk, "Ada", VERBAL, "x" * MAX_NOTE)
+    with refused("no mark"):
+        take_off(desk)
+    with refused(str(MAX_NOTE)):
+        put_mark(desk, "Ada", remark="x" * (MAX_NOTE + 1))
+    put_mark(desk, "Bert", remark="x" * MAX_NOTE)
+    with refused("Bert"):
+        put_mark(desk, "Ada")
+    assert marked(desk) == [VERBAL]
+
+
+@both_databases
+def test_the_database_only_lets_them_be_added(desk: Desk) -> None:
+    note(desk, "Ada", VERBAL, "Gone.")
+    desk.undo()
+    put_mark(desk, "Bert")
+    for statement in (
+        "UPDATE note SET text = 'x'",
+        "DELETE FROM note",
+        "UPDATE note_retraction SET note_id = 1",
+        "DELETE FROM note_retraction",
+        "UPDATE discuss_mark SET remark = 'x'",
+        "DELETE FROM discuss_mark",
+    ):
+        with (
+            pytest.raises(DBAPIError, match="append-only"),
+            Session(desk.engine.execution_options(writes=True)) as session,
+        ):
+            session.execute(text(statement))
+
+
+def test_an_undone_note_leaves_card_and_count_but_not_the_history(desk: Desk) -> None:
+    note(desk, "Ada", VERBAL, "Stays.")
+    note(desk, "Ada", VERBAL, "Goes.")
+    note(desk, "Bert", VERBAL, "Another's.")
+    undone = desk.undone()
+    assert (undone.variant_id, undone.done) == (VERBAL, Done.NOTE)
+    assert [one.text for one in desk.read(notes, VERBAL)] == ["Stays.", "Another's."]
+    assert desk.read(count_notes, VERBAL) == desk.read(card, VERBAL).notes == 2
+    assert desk.read(count_notes, VERBAL, reviewer_id=desk.who("Ada")) == 1
+    removed = [(one.reviewer, one.text) for one in desk.read(removed_notes, VERBAL)]
+    assert removed == [("Ada", "Goes.")]
+
+
+@both_databases
+def test_undo_goes_back_through_everything_by_time(desk: Desk) -> None:
+    ada = desk.who("Ada")
+    desk.decide("Ada", 1)
+    note(desk, "Ada", 2, "First.")
+    desk.decide("Ada", 3, E, text="It is unwell.")
+    put_mark(desk, "Ada", 2)
+    take_off(desk, "Ada", 2)
+    desk.decide("Ada", 4, E, type_id="affixal")
+    desk.decide("Ada", 5, E, cue="safe")
+    own = {"anchor_id": 1, "type_id": "verbal", "text": "The bridge isn't safe."}
+    desk.write(write_variant, **own, reviewer_id=ada)
+    desk.write(actions.reject_family, desk.card(1), reviewer_id=ada)
+    undone, marks = [], []
+    while (last := desk.undo()) is not None:
+        undone.append(last)
+        marks.append(marked(desk))
+    family, *others = [(one.done, one.variants) for one in undone]
+    assert family == (Done.REJECT, 8) and "7 more" in str(undone[0])
+    drafts = {one.done for one in undone if "Press E" in str(one)}
+    assert drafts == {Done.CUE, Done.EDIT}
+    assert others == [
+        (done, 1)
+        for done in (
+            Done.OWN,
+            Done.CUE,
+            Done.RETYPE,
+            Done.LIFT,
+            Done.MARK,
+            Done.EDIT,
+            Done.NOTE,
+            Done.ACCEPT,
+        )
+    ]
+    assert marks == [[]] * 4 + [[2]] + [[]] * 4
+    assert (desk.status(1), desk.get(5).cue) == (Status.PENDING, "probably")
+
+
+def test_undo_leaves_what_was_done_before_a_moment(desk: Desk) -> None:
+    note(desk, "Ada", VERBAL, "Early.")
+    early = now()
+    assert desk.undo(after=early) is None
+    desk.decide("Ada", VERBAL)
+    undone = desk.undo(after=early)
+    assert undone is not None and undone.done is Done.ACCEPT
+    assert desk.read(count_notes, VERBAL) == 1
+
+
+def test_anybody_lifts_a_mark_and_the_history_keeps_both(desk: Desk) -> None:
+    put_mark(desk, "Bert", remark="Why?")
+    take_off(desk)
+    assert marked(desk) == [] and desk.undo("Bert") is None  # undo passes over a lifted mark
+    events = [(e.reviewer, e.kind, e.remark, e.undone) for e in desk.read(mark_events, VERBAL)]
+    assert events == [("Bert", MarkKind.MARK, "Why?", False), ("Ada", MarkKind.LIFT, "", False)]
+    desk.undo()
+    assert [e.undone for e in desk.read(mark_events, VERBAL)] == [False, True]
+    take_off(desk)
+    put_mark(desk, "Bert")
+    assert marked(desk) == [VERBAL]
+
+
+@both_databases
+def test_a_settlement_ends_a_mark_until_it_is_undone(desk: Desk) -> None:
+    desk.decide("Ada", VERBAL)
+    desk.decide("Bert", VERBAL, R)
+    put_mark(desk, "Bert")
+    assert marked(desk) == [VERBAL]
+    desk.settle("Ada", VERBAL)
+    assert marked(desk) == []
+    desk.undo()
+    assert marked(desk) == [VERBAL]
+
+
+def test_a_merged_persons_mark_is_the_others(desk: Desk) -> None:
+    put_mark(desk, "Bert")
+    desk.merge("Bert", into="Ada")
+    assert [found.reviewer for found in desk.read(open_marks)] == ["Ada"]
+    assert desk.undone().done is Done.MARK
+    assert marked(desk) == []

@@ -1,0 +1,367 @@
+"""People: their names, renaming, adding and merging them, and signing in."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
+from curation.diagnostics.acceptance import Dimension, reject_reasons
+from curation.diagnostics.distributions import data_version
+from curation.release.freezing import create_release
+from curation.review.history import decided_by, history, last_actions
+from curation.review.late_decisions import late_decisions
+from curation.review.leases import Holder, on_other_screens, take
+from curation.review.notes import add_note, notes
+from curation.review.opinions.stored import ensure_judge
+from curation.review.people import by_id
+from curation.review.people.merging import merge
+from curation.review.people.reviewers import (
+    LABELS,
+    MAX_NAME,
+    ensure_reviewer,
+    find_person,
+    get_reviewer,
+    people,
+    rename_person,
+    reviewer_name,
+    reviewer_names,
+)
+from curation.review.people.roles import Role, is_lead, role_of
+from curation.review.people.signing_in import Claims, claims_of, role_by_settings, sign_in
+from db.engine import writing
+from db.models import Decision, ReleaseItem, Reviewer, ReviewerKind, Status
+from db.settings import Settings
+from tests.curation.review.desk import PHRASE, VERBAL, WORD, Desk, R, refused
+from tests.support.databases import both_databases
+from tests.support.factories import add_family, model, person
+
+# -- names -------------------------------------------------------------------------------------
+
+SPELLINGS = [
+    "jürgen weiß",
+    "JÜRGEN WEISS",
+    "  Jürgen \t weiß ",
+    "Ju\u0308rgen Weiß",
+    "Jürgen\u00a0Weiß",
+    "Jür\u00adgen Weiß",
+]
+
+
+@both_databases
+def test_all_spellings_of_a_name_are_one_reviewer(engine: Engine) -> None:
+    with writing(engine) as session:
+        first = person(session, "Jürgen Weiß")
+        for spelling in SPELLINGS:
+            found = ensure_reviewer(session, spelling)
+            assert (found.id, found.name) == (first, "Jürgen Weiß")
+        assert ensure_reviewer(session, "Jurgen Weiss").id != first
+        assert len(people(session)) == 2
+
+
+@both_databases
+def test_the_database_refuses_a_second_spelling(engine: Engine) -> None:
+    """Two processes that add the same person at once then find the same row."""
+    ada = Desk(engine).who("Ada")
+    with Session(engine.execution_options(writes=True)) as session:
+        session.add(Reviewer(name="ADA", key="ada", kind=ReviewerKind.PERSON))
+        with pytest.raises(IntegrityError):
+            session.flush()
+    assert [one.id for one in Desk(engine).read(people)] == [ada]
+
+
+def test_two_spellings_of_an_older_project_stay_two_reviewers(engine: Engine) -> None:
+    columns, values = "name, kind, counts, created_at", "'Ada', 'person', true, '2026-01-01'"
+    with writing(engine) as session:
+        first = person(session, "ada")
+        session.execute(text(f"INSERT INTO reviewer ({columns}) VALUES ({values})"))
+    with writing(engine) as session:
+        assert person(session, "Ada") != first == person(session, "ada") == person(session, "ADA")
+
+
+@pytest.mark.parametrize(
+    "name", [STARTER.reviewer, "Starter-LLM", LABELS, "Data  Set Labels", "judge: x", "Judge:x"]
+)
+def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
+    with writing(engine) as session:
+        with refused("reserved"):
+            ensure_reviewer(session, name)
+        ada = find_person(session, ensure_reviewer(session, "Ada").name)
+        with refused("reserved"):
+            rename_person(session, ada, name)
+        assert [one.name for one in people(session)] == ["Ada"]
+
+
+@pytest.mark.slow
+def test_an_import_says_what_to_do_if_a_person_has_its_name(engine: Engine) -> None:
+    """In a project from before names were reserved."""
+    with writing(engine) as session:
+        ada = ensure_reviewer(session, "Ada")
+        ada.name = ada.key = STARTER.reviewer
+    with writing(engine) as session, refused("reviewers rename"):
+        load(session, STARTER)
+
+
+def test_models_and_people_do_not_share_a_name(engine: Engine) -> None:
+    with writing(engine) as session:
+        model(session, "llm")
+        judge = ensure_judge(session, "fake", 1)
+        assert ensure_judge(session, "fake", 1).id == judge.id
+        with refused("model"):
+            ensure_reviewer(session, "LLM")
+        with refused("'llm'"):
+            find_person(session, "llm")
+
+
+@both_databases
+def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
+    with writing(engine) as session:
+        verbal, ada = add_family(session)["verbal"], ensure_reviewer(session, "ada l.")
+        add_note(session, verbal.id, reviewer_id=ada.id, text="Too long.")
+        rename_person(session, ada, "Ada L.")  # case alone
+        assert by_id.rename(session, ada.id, " Ada  Lovelace ") == ("Ada L.", "Ada Lovelace")
+        assert [note.reviewer for note in notes(session, verbal.id)] == ["Ada Lovelace"]
+        assert reviewer_name(session, ada.id) == reviewer_names(session)[ada.id] == "Ada Lovelace"
+        assert get_reviewer(session, "ADA LOVELACE") is ada
+        assert get_reviewer(session, "ada l.") is None
+        person(session, "Bo")
+        for name, fact in (("bo", "'Bo'"), ("x" * (MAX_NAME + 1), str(MAX_NAME))):
+            with refused(fact):
+                rename_person(session, ada, name)
+
+
+def test_a_person_is_added_once_and_the_first_as_a_lead(engine: Engine) -> None:
+    with refused("lead"), writing(engine) as session:
+        by_id.add(session, "Cy", Role.REVIEWER)
+    with writing(engine) as session:
+        assert people(session) == []
+        assert by_id.add(session, " Ada ", Role.LEAD) == "Ada"
+        assert by_id.add(session, "Cy", Role.VIEWER) == "Cy"
+        found = [(one.name, one.role) for one in people(session)]
+        assert found == [("Ada", Role.LEAD), ("Cy", Role.VIEWER)]
+        with refused("'ada'"):
+            by_id.add(session, "ada", Role.VIEWER)
+
+
+# -- merging -----------------------------------------------------------------------------------
+
+OTHER = "ada l."
+DECIDED = (VERBAL, WORD, PHRASE)
+SEPARATE = [Status.CONFLICT, Status.ACCEPTED, Status.REJECTED]
+
+
+@pytest.fixture
+def spelt(desk: Desk) -> Desk:
+    """Ada rejected the verbal variant and then 'ada l.' accepted it. Each decided on one more, and
+    Bo agrees with both."""
+    desk.people("Ada", OTHER, "Bo")
+    desk.decide("Ada", VERBAL, R, reason="meaning_changed")
+    desk.decide(OTHER, VERBAL)
+    desk.decide("Ada", WORD)
+    desk.decide(OTHER, PHRASE, R, reason="meaning_changed")
+    desk.decide("Bo", WORD)
+    return desk
+
+
+def statuses(desk: Desk) -> list[Status]:
+    found = desk.standings()
+    return [found[key].status for key in DECIDED]
+
+
+def merged(desk: Desk) -> list[str]:
+    return [one.merged_into for one in desk.read(people)]
+
+
+@both_databases
+def test_after_a_merge_the_later_verdict_counts_until_they_are_separated(spelt: Desk) -> None:
+    other, ada = spelt.people(OTHER, "Ada")
+    plan = spelt.read(by_id.plan_merge, person=other, into=ada)
+    assert plan == (OTHER, "Ada", 1, {(Status.CONFLICT, Status.ACCEPTED): 1})
+    before = spelt.read(data_version)
+    assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
+    assert spelt.write(by_id.merge, person=other, into=ada) == plan
+    assert statuses(spelt) == [Status.ACCEPTED, Status.ACCEPTED, Status.REJECTED]
+    assert spelt.read(data_version) != before
+    assert spelt.write(ensure_reviewer, "ADA L.").name == "Ada"
+    assert spelt.write(by_id.separate, other) == (OTHER, "Ada")
+    assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
+    with refused():
+        spelt.separate(OTHER)
+
+
+def test_what_a_merged_person_did_belongs_to_the_other(spelt: Desk) -> None:
+    other, ada = spelt.people(OTHER, "Ada")
+    spelt.write(add_note, WORD, reviewer_id=other, text="Fine.")
+    spelt.write(take, [WORD], window="one", reviewer_id=other)
+    spelt.merge(OTHER, into="Ada")
+    assert {past.reviewer for past in spelt.read(history, VERBAL)} == {"Ada"}
+    assert {past.reviewer_id for past in spelt.read(history, PHRASE)} == {ada}
+    assert [note.reviewer for note in spelt.read(notes, WORD)] == ["Ada"]
+    assert len(spelt.read(last_actions, ada, limit=9)) == 4
+    assert spelt.read(decided_by, ada, range(1, 8)) == set(DECIDED)
+    assert spelt.read(on_other_screens, "another") == {WORD: Holder(ada, "Ada")}
+    own = [row.action_id for row in spelt.rows(Decision) if row.variant_id == WORD]
+    spelt.decide(other, spelt.card(WORD, version=1), R)
+    assert [one.reviewer for one in spelt.read(late_decisions, own)][-1] == "Ada"
+
+
+@both_databases
+def test_the_reason_of_the_later_rejection_counts(spelt: Desk) -> None:
+    def reasons() -> list[str]:
+        return sorted(one.reason for one in spelt.read(reject_reasons, Dimension.TYPE))
+
+    spelt.decide("Ada", PHRASE, R, reason="ungrammatical")
+    assert reasons() == ["meaning_changed", "ungrammatical"]
+    spelt.merge(OTHER, into="Ada")
+    assert reasons() == ["ungrammatical"]
+
+
+@both_databases
+def test_undo_continues_with_what_the_merged_person_did(spelt: Desk) -> None:
+    spelt.write(add_note, WORD, reviewer_id=spelt.who(OTHER), text="Fine.")
+    spelt.merge(OTHER, into="Ada")
+    undone = [spelt.undone().variant_id for _ in range(5)]
+    assert undone == [WORD, PHRASE, WORD, VERBAL, VERBAL]
+    assert spelt.undo() is None
+    assert spelt.status(VERBAL) is Status.PENDING
+
+
+def test_a_release_counts_a_merged_person_once(spelt: Desk) -> None:
+    spelt.merge("Bo", into="Ada")
+    spelt.write(create_release)
+    (item,) = spelt.rows(ReleaseItem)
+    assert item.provenance["persons"] == 1
+
+
+def test_those_merged_before_follow(spelt: Desk) -> None:
+    """There are no chains: one step leads to the final person."""
+    spelt.merge(OTHER, into="Ada")
+    spelt.merge("Ada", into="Bo")
+    assert merged(spelt) == ["Bo", "Bo", ""]
+    assert spelt.status(VERBAL) is Status.ACCEPTED
+    with refused("has been merged"):
+        spelt.merge(OTHER, into="Ada")
+
+
+def test_a_model_or_oneself_is_not_merged(spelt: Desk) -> None:
+    with refused("already one"):
+        spelt.merge("Ada", into="Ada")
+    with refused("only people"):
+        spelt.merge("Ada", into=spelt.write(model, "llm"))
+
+
+# -- signing in --------------------------------------------------------------------------------
+
+ISSUER = "https://id.example"
+SETTINGS = Settings(
+    sign_in_leads="ana@uni.example, sub-of-ben", sign_in_reviewers="*@uni.example,*@lab.example"
+)
+ANYBODY = Settings(sign_in_leads="ana@uni.example", sign_in_reviewers="*")
+
+
+def _who(
+    subject: str = "1", name: str = "Ana Ruiz", email: str = "ana@uni.example", issuer: str = ISSUER
+) -> Claims:
+    return Claims(issuer, subject, name, email)
+
+
+@pytest.mark.parametrize(
+    ("settings", "who", "role"),
+    [
+        (SETTINGS, _who(), Role.LEAD),
+        (SETTINGS, _who(email="ANA@Uni.Example"), Role.LEAD),
+        (SETTINGS, _who("sub-of-ben", email=""), Role.LEAD),
+        (SETTINGS, _who(email="vic@uni.example"), Role.REVIEWER),
+        (SETTINGS, _who(email="vic@lab.example"), Role.REVIEWER),
+        (SETTINGS, _who(email="vic@other.example"), Role.VIEWER),
+        (SETTINGS, _who(email="vic@evil.example@uni.example"), Role.VIEWER),
+        (SETTINGS, _who(email="vic@uni.example.evil.example"), Role.VIEWER),
+        (SETTINGS, _who(email="vic@uniXexample"), Role.VIEWER),
+        (SETTINGS, _who(email=""), Role.VIEWER),
+        (ANYBODY, _who(email=""), Role.REVIEWER),
+        (Settings(), _who(), Role.VIEWER),
+    ],
+)
+def test_the_settings_say_who_is_what(settings: Settings, who: Claims, role: Role) -> None:
+    assert role_by_settings(settings, who) is role
+
+
+def test_an_address_that_is_not_verified_is_nobodys() -> None:
+    claims = {"iss": ISSUER, "sub": "1", "email": "ana@uni.example"}
+    for verified in (False, None, "true"):
+        assert claims_of(claims | {"email_verified": verified}).email == ""
+    assert claims_of(claims | {"email_verified": True}).email == "ana@uni.example"
+
+
+@pytest.mark.parametrize("claims", [{}, {"iss": ISSUER}, {"sub": "1", "email": "a@b"}])
+def test_somebody_the_provider_does_not_name_is_refused(claims: dict[str, object]) -> None:
+    with refused("iss and sub"):
+        claims_of(claims)
+
+
+@pytest.fixture
+def comes(engine: Engine) -> Callable[..., Reviewer]:
+    """Signs a person in with these claims."""
+    return lambda *claims, **more: Desk(engine).write(sign_in, _who(*claims, **more), SETTINGS)
+
+
+@both_databases
+def test_one_who_comes_again_is_the_same_person(
+    engine: Engine, comes: Callable[..., Reviewer]
+) -> None:
+    first = comes().id
+    again = comes(name="Ana Ruiz-Vega", email="new@other.example")
+    # The settings don't name the new address.
+    assert (again.id, again.name, again.role) == (first, "Ana Ruiz", Role.VIEWER)
+    with writing(engine) as session:
+        rename_person(session, session.get_one(Reviewer, first), "Prof. Ruiz")
+    assert comes().name == "Prof. Ruiz"
+
+
+def test_two_people_of_one_name_stay_two(engine: Engine, comes: Callable[..., Reviewer]) -> None:
+    Desk(engine).who("Ana Ruiz")
+    found = [
+        comes().name,
+        comes("2").name,
+        comes("1", issuer="https://other.example").name,
+        comes("3", email="").name,
+    ]
+    assert found[0] == "Ana Ruiz (ana@uni.example)"
+    assert len({"Ana Ruiz", *found}) == 5
+
+
+@pytest.mark.parametrize(
+    "name", ["", "\x00", "data set labels", "judge: x", "a" * 300, "[x](http://evil)"]
+)
+def test_whatever_the_provider_calls_them_they_get_a_usable_name(
+    comes: Callable[..., Reviewer], name: str
+) -> None:
+    found = [comes(str(number), name=name, email="") for number in range(3)]
+    assert len({one.id for one in found}) == 3
+    assert all(0 < len(one.name) <= MAX_NAME for one in found)
+
+
+def test_one_who_is_merged_brings_no_higher_role(
+    engine: Engine, comes: Callable[..., Reviewer]
+) -> None:
+    """The person they are merged into was a lead by name."""
+    vic = {"name": "Vic", "email": "vic@other.example"}
+    with writing(engine) as session:
+        old = person(session, "Vic")
+        assert is_lead(session, old)
+        new = sign_in(session, _who("9", **vic), SETTINGS)
+        merge(session, new, session.get_one(Reviewer, old))
+    assert comes("9", **vic).id == new.id
+    assert [Desk(engine).read(role_of, key) for key in (old, new.id)] == [Role.VIEWER] * 2
+
+
+def test_people_are_listed_with_role_and_subject(
+    engine: Engine, comes: Callable[..., Reviewer]
+) -> None:
+    Desk(engine).who("Bo")
+    comes("1")
+    listed = [(one.name, one.role, one.signs_in_as) for one in Desk(engine).read(people)]
+    assert listed == [("Bo", Role.LEAD, ""), ("Ana Ruiz", Role.LEAD, "1")]
