@@ -29,27 +29,18 @@ HEDGES = types_of("hedge", TAXONOMY)
 PLANE = "A yellow and black plane is flying in the clouds and blue sky."
 
 
-def test_the_hedging_prompt_is_the_papers() -> None:
-    cues = {"word": "reportedly", "phrase": "not entirely clear"}
+def test_the_hedging_prompt_is_the_papers_with_cues_in_their_right_spelling() -> None:
+    cues = {"word": "wouldnt", "phrase": "not guite sure"}
     prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES, cues=cues)
     assert prompt.splitlines() == [
         f"Text: {PLANE}",
         "Add hedging to the text. Two types of hedging:",
-        '1. "word": single-word cue such as reportedly',
-        '2. "phrase": multi-word cue such as not entirely clear',
+        '1. "word": single-word cue such as wouldn\'t',
+        '2. "phrase": multi-word cue such as not quite sure',
         "Modified text:",
     ]
-
-
-def test_the_hedging_prompt_says_how_many_types_it_asks_for() -> None:
-    prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES[:1], cues={"word": "maybe"})
-    assert "One type of hedging:" in prompt
-
-
-def test_a_misspelt_cue_is_asked_for_in_its_right_spelling() -> None:
-    cues = {"word": "wouldnt", "phrase": "not guite sure"}
-    prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES, cues=cues)
-    assert "wouldn't" in prompt and "not quite sure" in prompt
+    one = fill(built_in("hedge"), text=PLANE, types=HEDGES[:1], cues={"word": "maybe"})
+    assert "One type of hedging:" in one
 
 
 def test_places_in_an_anchor_are_text() -> None:
@@ -60,42 +51,36 @@ def test_places_in_an_anchor_are_text() -> None:
 
 def test_cues_depend_on_seed_and_anchor_alone_and_all_are_used() -> None:
     uids = [anchor_uid(f"Sentence {n}.") for n in range(3000)]
-    draws = [sample_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
-    assert draws == [sample_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
-    assert draws != [sample_cues(HEDGES, seed=2, anchor_uid=uid) for uid in uids]
+    draws, same, other = (
+        [sample_cues(HEDGES, seed=seed, anchor_uid=uid) for uid in uids] for seed in (1, 1, 2)
+    )
+    assert draws == same and draws != other
     for kind, cues in HEDGE_CUES.items():
         used = Counter(draw[kind] for draw in draws)
         assert set(used) == set(cues)
         assert max(used.values()) < 3 * len(draws) / len(cues)
 
 
-def test_an_edited_copy_is_the_next_version_and_says_where_it_came_from(engine: Engine) -> None:
+def test_an_edited_copy_is_the_next_version_unless_it_was_stored_before(engine: Engine) -> None:
     with writing(engine) as session:
-        seed_prompts(session)
-        seed_prompts(session)
-        for role in ROLES:
-            assert [p.version for p in prompt_versions(session, role)] == [1]
+        assert needs_prompts(session)
+        assert newest_template(session, "negation") == built_in("negation")
+        for _ in range(2):
+            seed_prompts(session)
+            assert not needs_prompts(session)
+            assert all([p.version for p in prompt_versions(session, r)] == [1] for r in ROLES)
         first = prompt_versions(session, "negation")[0]
         text = first.template.replace("Negate the text.", "Negate it.")
         copy = save_copy(session, first, text, author_id=None)
         assert (copy.version, copy.parent_id) == (2, first.id)
         assert save_copy(session, first, text + "\n", author_id=None).id == copy.id
         seed_prompts(session)
-        assert [p.version for p in prompt_versions(session, "negation")] == [2, 1]
-
-
-def test_a_draft_that_was_stored_before_is_not_the_newest(engine: Engine) -> None:
-    with writing(engine) as session:
-        assert needs_prompts(session)
-        assert newest_template(session, "negation") == built_in("negation")
-        seed_prompts(session)
-        assert not needs_prompts(session)
-        first = prompt_versions(session, "negation")[0]
-        text = first.template.replace("Negate the text.", "Negate it.")
-        assert save_draft(session, first, text, author_id=None) == (2, True)
-        assert save_draft(session, first, first.template, author_id=None) == (1, False)
-        assert newest_template(session, "negation") == text
-        assert list(prompt_ids(session, "negation")) == [2, 1]
+        further = text.replace("Negate it.", "Deny it.")
+        drafts = [(text, (2, True)), (further, (3, True)), (first.template, (1, False))]
+        for template, expected in drafts:
+            assert save_draft(session, first, template, author_id=None) == expected
+        assert newest_template(session, "negation") == further
+        assert list(prompt_ids(session, "negation")) == [3, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +90,8 @@ def test_a_draft_that_was_stored_before_is_not_the_newest(engine: Engine) -> Non
         ("{types}", "text"),
         ("{text}{text}{types}", "2 times"),
         ("{text}{types}" + "x" * 8000, "8000"),
-        ("{text}{types}{cue}", r"found \{cue\}"),
-        ("{text}{types}{ Text }", r"found \{ Text \}"),
+        ("{text}{types}{cue}", r"\{cue\}"),
+        ("{text}{types}{ Text }", r"\{ Text \}"),
     ],
 )
 def test_a_prompt_without_its_places_is_refused(

@@ -1,121 +1,91 @@
-"""A generation run with a real server: what it stores, also after faults."""
+"""A generation run with a real server: what it stores, also after faults and beside other runs."""
 
+import asyncio
 import threading
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import func, select, update
 from sqlmodel import col
 
+from curation.anchors.lookup import source_ids
 from curation.generation import run as generation
-from curation.generation.run import checked_request, request_generation
-from curation.generation.storing import store_attempts
+from curation.generation.calls import count_calls
+from curation.generation.choices import change_budget, is_trial, trial_of
+from curation.generation.costs.estimate import estimate
+from curation.generation.costs.prices import dollars, price_of, set_price
+from curation.generation.costs.spent import cost_rows
+from curation.generation.duplicates import check_alone, count_left
+from curation.generation.event_loop import run_to_end
+from curation.generation.prompts import example_anchor
+from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.request import KIND, Budget, Price
+from curation.generation.run import checked_request
+from curation.generation.run_report import (
+    PACE,
+    calls_in_full,
+    cue_rows,
+    last_troubles,
+    models_used,
+    progress,
+    variant_ids,
+    written_by,
+)
+from curation.review import actions
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext, execute
+from db.execution import RunContext
 from db.models import Answer, CallState, ModelCall, Run, RunState, Variant
-from db.runs import request_pause
-from db.settings import Settings
-from tests.curation.generation.conftest import Serve
+from db.runs import get_run, list_runs, request_cancel, request_pause
+from tests.curation.generation.conftest import ANCHORS, CALLS, VARIANTS, Runs
 from tests.support.databases import both_databases
+from tests.support.factories import add_family, person
 from tests.support.servers.chat_server import texts_for
 
-
-@pytest.fixture(autouse=True)
-def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measuring is tested elsewhere, because it loads an encoder."""
-    monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
-
-
-def carry_out(engine: Engine, home: Path, **how: Any) -> tuple[int, dict[str, Any]]:
-    request = checked_request({"model": "fake", "concurrency": 8} | how)
-    with writing(engine) as session:
-        run_id = request_generation(session, request).id
-    return run_id, again(engine, home, run_id)
-
-
-def again(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
-    settings = Settings(home=home, database_url="")
-    return execute(engine, settings, run_id, {generation.KIND: generation.work})
-
-
-def table(engine: Engine) -> list[tuple[Any, ...]]:
-    """All variants, without keys and times."""
-    with reading(engine) as session:
-        rows = session.execute(
-            select(
-                col(Variant.uid), col(Variant.text), col(Variant.type_id), col(Variant.cue)
-            ).order_by(Variant.uid)
-        )
-        return [tuple(row) for row in rows]
-
-
-def test_the_progress_says_how_many_answers_are_stored(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard: list[str] = []
-    report = RunContext.progress
-
-    def hear(context: RunContext, step: int, total: int, message: str) -> None:
-        heard.append(message)
-        report(context, step, total, message)
-
-    monkeypatch.setattr(RunContext, "progress", hear)
-    address, _ = serve_chat()
-    carry_out(anchors, home, base_url=address, roles=["negation"], selection={"limit": 1})
-    assert "1 answer stored." in heard
+FEW = {"search": "number 1"}
+"""Eleven anchors: 1 and 10 to 19."""
+PRICE = {"prompt": 1000.0, "completion": 2000.0}
+HALF = {"verbal": "It is not so.", "word": "It is so."}
 
 
 @both_databases
 def test_every_anchor_gets_a_variant_of_every_type(
-    anchors: Engine, home: Path, serve_chat: Serve
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, server = serve_chat()
-    run_id, result = carry_out(anchors, home, base_url=address)
-    assert result == {
-        "done": 80,
+    reports: list[tuple[int, int]] = []
+    listener = staticmethod(lambda step, total, message: reports.append((step, total)))
+    monkeypatch.setattr(RunContext, "listener", listener)
+    assert runs.carry_out() == {
+        "done": CALLS,
         "failed": 0,
-        "calls": 80,
+        "calls": CALLS,
         "cost": 0.0,
         "cost_is_estimate": False,
         "missing": {},
         "complete": True,
     }
-    assert len(table(anchors)) == 40 * 6
-    assert set(server.asked.values()) == {1}
-    with reading(anchors) as session:
-        variant = (
-            session.execute(select(Variant).where(Variant.type_id == "word")).scalars().first()
-        )
+    assert (reports[0], reports[-1]) == ((0, CALLS), (CALLS, CALLS)) and reports == sorted(reports)
+    texts = [text for _, text, _, _ in runs.variants()]
+    assert len(texts) == VARIANTS and runs.is_each_asked_once
+    assert set(texts) == {text for asked in runs.server.asked for text in texts_for(asked).values()}
+    with reading(runs.engine) as session:
+        words = select(Variant).where(Variant.type_id == "word")
+        variant = session.execute(words).scalars().first()
         assert variant is not None and variant.cue
         answer = session.get_one(Answer, variant.answer_id)
         assert answer.anchor_id == variant.anchor_id and variant.text in answer.raw
-        assert (variant.provider, variant.model, variant.run_id) == ("openai", "fake", run_id)
+        assert (variant.provider, variant.model, variant.run_id) == ("openai", "fake", 1)
 
 
-@pytest.mark.parametrize("structured", [True, False])
-def test_a_server_that_knows_no_structured_outputs_gives_the_same(
-    anchors: Engine, home: Path, serve_chat: Serve, structured: bool
+def test_a_server_without_structured_outputs_that_fails_at_half_of_the_calls_gives_the_same(
+    runs: Runs,
 ) -> None:
-    address, server = serve_chat(structured=structured)
-    carry_out(anchors, home, base_url=address)
-    for prompt in server.asked:
-        assert set(texts_for(prompt).values()) <= {row[1] for row in table(anchors)}
-
-
-def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.01)
-    address, _ = serve_chat(faults=0.5)
-    _, result = carry_out(anchors, home, base_url=address, timeout=0.5)
-    assert result["done"] == 80 and result["failed"] == 0
-    assert len(table(anchors)) == 40 * 6
-    with reading(anchors) as session:
-        errors = {e.partition(":")[0] for e in session.execute(select(col(Answer.error))).scalars()}
-    assert {
+    runs.server.structured, runs.server.faults = False, 0.5
+    result = runs.carry_out(timeout=0.5)
+    assert (result["done"], result["failed"]) == (CALLS, 0)
+    texts = [text for _, text, _, _ in runs.variants()]
+    assert set(texts) == {text for asked in runs.server.asked for text in texts_for(asked).values()}
+    assert {error.partition(":")[0] for error in runs.all(Answer.error)} >= {
         "rate limit",
         "server error",
         "timeout",
@@ -123,129 +93,287 @@ def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
         "cut off",
         "unreadable",
         "type missing",
-    } <= errors
+    }
 
 
-def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_key_ends_the_run_and_is_not_shown(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-thing")
-    address, _ = serve_chat(key="another")
-    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", address)
-    with pytest.raises(HedgerowError, match="refuses the API key"):
-        carry_out(anchors, home, base_url=address)
-    with reading(anchors) as session:
-        run = session.execute(select(Run)).scalar_one()
-        assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", runs.address)
+    runs.server.key = "another"
+    with pytest.raises(HedgerowError, match="API key"):
+        runs.carry_out()
+    (run,) = runs.all(select(Run))
+    assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
 
 
 def test_a_run_whose_calls_all_failed_has_failed(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.support.servers.chat_server.answer_to", lambda prompt: {})
-    address, _ = serve_chat()
-    with pytest.raises(HedgerowError, match="All 4 calls failed. The most frequent problem"):
-        carry_out(anchors, home, base_url=address, attempts=1, selection={"limit": 2})
-    with reading(anchors) as session:
-        assert session.execute(select(Run)).scalar_one().state is RunState.FAILED
+    with pytest.raises(HedgerowError, match="All 4 calls failed"):
+        runs.carry_out(attempts=1, selection={"limit": 2})
+    assert runs.state() is RunState.FAILED
 
 
-def test_the_budget_pauses_the_run_which_continues_if_it_stopped(
-    anchors: Engine, home: Path, serve_chat: Serve
-) -> None:
-    address, server = serve_chat()
+def test_the_budget_pauses_the_run_which_continues_where_it_stopped(runs: Runs) -> None:
+    runs.stop_at_budget(20, runs.carry_out)
+    assert runs.calls().count(CallState.DONE) == 20
+    runs.again()
+    assert len(runs.variants()) == VARIANTS and runs.is_each_asked_once
+
+
+def test_retries_stay_within_the_budget(runs: Runs) -> None:
+    runs.server.faults, runs.server.kinds = 1.0, ("wrong json",)
+    runs.stop_at_budget(21, runs.carry_out)
+    assert runs.questions == 21
+
+
+def test_money_is_not_spent_on_what_failed_for_free(runs: Runs) -> None:
+    runs.server.faults, runs.server.kinds = 0.5, ("server error",)
     with pytest.raises(HedgerowError, match="budget"):
-        carry_out(anchors, home, base_url=address, budget={"calls": 30})
-    with writing(anchors) as session:
-        run = session.execute(select(Run)).scalar_one()
-        assert run.state is RunState.PAUSED
-        states = list(session.execute(select(col(ModelCall.state))).scalars())
-        assert states.count(CallState.DONE) == 30
-        run.parameters = run.parameters | {"budget": {}}
-    again(anchors, home, run.id)
-    assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}
-
-
-def test_retries_stay_within_the_budget(anchors: Engine, home: Path, serve_chat: Serve) -> None:
-    address, server = serve_chat(faults=1.0, kinds=("wrong json",))
-    with pytest.raises(HedgerowError, match="budget"):
-        carry_out(anchors, home, base_url=address, budget={"calls": 21})
-    assert sum(server.asked.values()) == 21
-
-
-def test_money_is_not_spent_on_what_failed_for_free(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.0)
-    address, _ = serve_chat(faults=0.5, kinds=("server error",))
-    with pytest.raises(HedgerowError, match="budget"):
-        carry_out(
-            anchors, home, base_url=address, price={"completion": 1000.0}, budget={"money": 0.5}
-        )
-    with reading(anchors) as session:
-        costs = [cost for (cost,) in session.execute(select(col(Answer.cost)))]
-    paid = [cost for cost in costs if cost]
+        runs.carry_out(price={"completion": 1000.0}, budget={"money": 0.5})
+    paid = [cost for cost in runs.all(Answer.cost) if cost]
     assert 0.5 - 2 * max(paid) < sum(paid) <= 0.5 + max(paid)
 
 
-def test_calls_stop_while_nothing_can_be_stored(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*args: object, **how: object) -> None:
-        raise RuntimeError("the shelf fell down")
-
-    monkeypatch.setattr("curation.generation.worker.store_attempts", broken)
-    address, server = serve_chat(delay=0.05)
-    with pytest.raises(HedgerowError, match="the shelf fell down"):
-        carry_out(anchors, home, base_url=address)
-    assert sum(server.asked.values()) <= 3 * 8
-
-
-@both_databases
-def test_a_short_database_outage_loses_nothing(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    away = iter([True, False, True, *[False] * 100])
-
-    def store(*args: Any, **how: Any) -> Any:
-        if next(away):
-            raise HedgerowError("The database is away.")
-        return store_attempts(*args, **how)
-
-    monkeypatch.setattr("curation.generation.worker.store_attempts", store)
-    monkeypatch.setattr("curation.generation.unstored_answers.STORE_AGAIN_SECONDS", (0.01, 0.01))
-    address, server = serve_chat()
-    carry_out(anchors, home, base_url=address)
-    assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}
+def test_a_cap_in_money_holds_while_many_calls_are_in_progress(runs: Runs) -> None:
+    runs.server.delay = 0.05
+    with pytest.raises(HedgerowError, match="budget"):
+        runs.carry_out(concurrency=64, price={"completion": 1000.0}, budget={"money": 1.0})
+    costs = runs.all(Answer.cost)
+    assert 1.0 - 2 * max(costs) < sum(costs) <= 1.0 + 1e-9
+    assert runs.state() is RunState.PAUSED and runs.server.most_at_once > 4
+    assert runs.questions == len(costs), "answered calls are stored"
+    with pytest.raises(HedgerowError, match="budget"):
+        runs.again()
+    assert runs.questions == len(costs), "nothing is spent by trying again"
 
 
-def test_a_pause_ends_the_run_at_once_though_the_server_asked_for_a_long_wait(
-    anchors: Engine, home: Path, serve_chat: Serve
-) -> None:
-    address, server = serve_chat(faults=1.0, kinds=("rate limit",), retry_after=300)
-    request = checked_request({"model": "fake", "base_url": address})
-    with writing(anchors) as session:
-        run_id = request_generation(session, request).id
+def test_a_pause_ends_the_run_at_once_though_the_server_asked_for_a_long_wait(runs: Runs) -> None:
+    runs.server.faults, runs.server.kinds, runs.server.retry_after = 1.0, ("rate limit",), 300
+    run_id = runs.request()
 
     def pause_soon() -> None:
-        while not server.asked:
-            time.sleep(0.05)
-        with writing(anchors) as session:
+        while not runs.server.asked:
+            time.sleep(0.02)
+        with writing(runs.engine) as session:
             request_pause(session, run_id)
 
-    threading.Thread(target=pause_soon).start()
+    pausing = threading.Thread(target=pause_soon)
+    pausing.start()
     begun = time.monotonic()
     with pytest.raises(HedgerowError, match="paused"):
-        again(anchors, home, run_id)
-    assert time.monotonic() - begun < 10
+        runs.again()
+    pausing.join()
+    assert time.monotonic() - begun < 150, "half of the wait"
+
+
+def test_calls_run_in_the_thread_that_waits_unless_it_has_a_loop_as_in_a_notebook() -> None:
+    async def calls(number: int) -> int:
+        await asyncio.sleep(0)
+        return threading.get_ident() // number
+
+    async def cell(number: int) -> int:
+        return run_to_end(calls(number))
+
+    assert run_to_end(calls(1)) == threading.get_ident() != asyncio.run(cell(1))
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(cell(0))
+
+
+# -- beside other runs ----------------------------------------------------------------------------
+
+
+def test_a_page_starts_no_second_run_while_one_waits(runs: Runs) -> None:
+    first, second = (
+        checked_request({"model": "fake", "roles": [r]}) for r in ("hedge", "negation")
+    )
+    with writing(runs.engine) as session:
+        run = generation.request_generation(session, first, alone=True)
+        with pytest.raises(HedgerowError, match=f"Run {run.id}"):
+            generation.request_generation(session, second, alone=True)
+        generation.request_generation(session, second)  # like the command, which does it itself
 
 
 @both_databases
-def test_a_page_starts_no_second_run_while_one_waits(anchors: Engine) -> None:
-    first = checked_request({"model": "fake", "roles": ["hedge"]})
-    second = checked_request({"model": "fake", "roles": ["negation"]})
-    with writing(anchors) as session:
-        run = request_generation(session, first, alone=True)
-        with pytest.raises(HedgerowError, match=f"Run {run.id} is already running"):
-            request_generation(session, second, alone=True)
-        request_generation(session, second)  # like the command, which does the work itself
+def test_a_run_is_refused_while_another_is_making_its_calls(runs: Runs) -> None:
+    first = runs.request(roles=("negation",), selection=FEW)
+    with pytest.raises(HedgerowError, match=f"Run {first} .*11 "):
+        runs.request()
+    with reading(runs.engine) as session:
+        assert len(list_runs(session)) == 1, "nothing of it is stored"
+    other = runs.request(roles=("hedge",))
+    with writing(runs.engine) as session:
+        request_cancel(session, first)
+        check_alone(session, other)
+    assert runs.request(roles=("negation",)) > other
+
+
+@both_databases
+def test_a_resumed_run_leaves_out_what_another_has_made_meanwhile(runs: Runs) -> None:
+    runs.stop_at_budget(10, runs.carry_out, concurrency=2)
+    runs.carry_out(selection={"search": "number 2"})
+    with reading(runs.engine) as session:
+        before = count_calls(session, 1)[CallState.OPEN]
+    assert runs.again()["done"] < 10 + before, "some were made by the second run"
+    assert runs.is_each_asked_once and runs.questions == CALLS
+    assert len(runs.variants()) == VARIANTS
+
+
+def test_failed_calls_that_another_run_made_are_closed_unless_it_asked_for_other_types(
+    runs: Runs,
+) -> None:
+    first = runs.request(roles=("hedge",))
+    with writing(runs.engine) as session:
+        request_cancel(session, first)
+        session.execute(update(ModelCall).values(attempts=1))
+    for selection, left in (
+        (FEW | {"types": ("word",)}, ANCHORS),
+        ({"search": "number 2"}, ANCHORS - 5),
+    ):
+        runs.carry_out(roles=("hedge",), selection=selection)
+        with reading(runs.engine) as session:
+            assert count_left(session, first) == left
+    result = runs.again(first)
+    assert (result["done"], result["failed"]) == (ANCHORS - 5, 5)
+    mine = select(col(ModelCall.problem)).where(col(ModelCall.run_id) == first)
+    assert runs.all(mine).count(AnswerProblem.MADE) == 5 and runs.is_each_asked_once
+
+
+# -- reports and costs ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def half(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """A run whose answers lack types and ignore the cue."""
+    monkeypatch.setattr(
+        "tests.support.servers.chat_server.texts_for",
+        lambda prompt: {key: text for key, text in HALF.items() if f'"{key}"' in prompt},
+    )
+    runs.carry_out(attempts=1, selection={"limit": 5}, price={"prompt": 1.0, "completion": 1.0})
+    return runs
+
+
+@both_databases
+def test_a_run_is_reported_with_every_problem_of_its_answers(half: Runs) -> None:
+    with reading(half.engine) as session:
+        found = progress(session, 1)
+        assert found.problems == {AnswerProblem.MISSING_TYPE: 10, AnswerProblem.CUE_IGNORED: 5}
+        ignored = last_troubles(session, 1, AnswerProblem.CUE_IGNORED)
+        assert ["It is so." in trouble.raw for trouble in ignored] == [True] * 5
+        assert last_troubles(session, 1, AnswerProblem.TIMEOUT) == []
+        shown = calls_in_full(session, 1, limit=100)
+        assert len(shown) == 10
+        assert [call.anchor for call in shown[::2]] == [call.anchor for call in shown[1::2]]
+        assert {call.variants[0] for call in shown} == set(HALF.items())
+        assert len(variant_ids(session, 1, limit=8)) == 8
+        assert sum(row.used for row in cue_rows(session, 1) if row.type_id == "word") == 5
+
+
+def test_the_pace_is_that_of_the_last_minute(half: Runs) -> None:
+    with writing(half.engine) as session:
+        first = progress(session, 1).spent
+        assert (first.attempts, first.per_minute) == (10, 10)
+        assert first.cost == pytest.approx((first.prompt_tokens + first.completion_tokens) / 1e6)
+        earlier = select(col(Answer.id)).order_by(col(Answer.id)).limit(4)
+        long_ago = session.get_one(Answer, 1).created_at - 2 * PACE
+        some = update(Answer).where(col(Answer.id).in_(earlier))
+        session.execute(some.values(created_at=long_ago))
+        assert progress(session, 1).spent.per_minute == 6
+        assert progress(session, 2).spent.attempts == 0
+
+
+def test_a_variant_says_which_prompt_wrote_it(half: Runs) -> None:
+    with writing(half.engine) as session:
+        variant = session.get_one(Variant, variant_ids(session, 1, limit=1)[0])
+        assert written_by(session, variant) == "Run 1, version 1 of the prompt negation."
+        assert written_by(session, add_family(session, "The sky is blue.")["verbal"]) == ""
+        assert models_used(session, KIND) == ["fake"] and source_ids(session) == {"test": 1}
+        example = example_anchor(session, ANCHORS + 1)
+        assert example == example_anchor(session, 0) != example_anchor(session, 1)
+
+
+def test_only_the_budget_of_a_stopped_run_changes(half: Runs) -> None:
+    with writing(half.engine) as session:
+        with pytest.raises(HedgerowError, match="pause"):
+            change_budget(session, 1, Budget(calls=3))
+        get_run(session, 1).state = RunState.PAUSED
+        session.flush()
+        before = dict(get_run(session, 1).parameters)
+        change_budget(session, 1, Budget(calls=3, money=2.5))
+        session.expire_all()
+        after = get_run(session, 1).parameters
+        assert after == before | {"budget": {"calls": 3, "money": 2.5}}
+
+
+def test_a_trial_asks_about_three_anchors_at_once() -> None:
+    whole = checked_request({"model": "fake", "batch": True, "price": Price(prompt=1.0)})
+    trial = trial_of(whole)
+    assert (trial.selection.limit, trial.batch, trial.price) == (3, False, whole.price)
+    for request, expected in ((trial, True), (whole, False)):
+        assert is_trial(Run(kind=KIND, parameters=request.model_dump(mode="json"))) is expected
+    small = whole.model_copy(update={"selection": whole.selection.model_copy(update={"limit": 2})})
+    assert trial_of(small).selection.limit == 2
+
+
+def test_an_estimate_rests_on_a_trial_and_comes_true(runs: Runs) -> None:
+    runs.server.delay = 0.02
+    how = {"price": PRICE, "concurrency": 4}
+    request = checked_request({"model": "fake", "base_url": runs.address} | how)
+    with reading(runs.engine) as session:
+        before = estimate(session, request)
+    assert (before.anchors, before.total_calls, before.cost) == (ANCHORS, CALLS, None)
+    runs.carry_out(**how, selection={"limit": 3})
+    with reading(runs.engine) as session:
+        estimated = estimate(session, request)
+    assert (estimated.anchors, estimated.total_calls, estimated.based_on) == (
+        ANCHORS - 3,
+        CALLS - 6,
+        6,
+    )
+    assert estimated.cost == pytest.approx(runs.carry_out(**how)["cost"], rel=0.15)
+    assert estimated.seconds is not None and estimated.seconds > (CALLS - 6) * 0.02 / 4
+
+
+@both_databases
+def test_costs_add_up_and_are_reported_by_type_and_accepted_variant(runs: Runs) -> None:
+    result = runs.carry_out(price=PRICE)
+    with writing(runs.engine) as session:
+        verbal = select(Variant).where(Variant.type_id == "verbal").order_by(Variant.id).limit(10)
+        for variant in session.execute(verbal).scalars():
+            actions.accept(session, actions.shown(variant), reviewer_id=person(session))
+    with reading(runs.engine) as session:
+        rows = {row.type_id: row for row in cost_rows(session)}
+        spent = session.execute(select(func.sum(Answer.cost))).scalar_one()
+        assert [row.type_id for row in cost_rows(session, run_id=1)] == list(rows)
+        assert cost_rows(session, run_id=2) == []
+    assert sum(row.cost for row in rows.values()) == pytest.approx(spent)
+    assert spent == pytest.approx(result["cost"], abs=1e-5)
+    found = rows["verbal"]
+    assert (found.calls, found.variants, found.accepted) == (ANCHORS, ANCHORS, 10)
+    assert found.per_accepted == pytest.approx(ANCHORS / 10 * (found.per_variant or 0))
+    assert rows["word"].per_accepted is None
+
+
+def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_better(
+    local_runs: Runs,
+) -> None:
+    with writing(local_runs.engine) as session:
+        family = price_of(session, "gpt-4o-mini")
+        assert family is not None and price_of(session, "gpt-4o-mini-2024-07-18") == family
+        assert price_of(session, "gpt-4o") != family and price_of(session, "llama") is None
+        online = checked_request({"model": "gpt-4o-mini", "price": family.model_dump()})
+        batch = online.model_copy(update={"batch": True})
+        assert online.charged == family and batch.charged.prompt == family.prompt / 2
+        for own, price in ((Price(prompt=9), Price(prompt=9)), (None, family)):
+            set_price(session, "gpt-4o-mini", own)
+            assert price_of(session, "gpt-4o-mini") == price
+        with pytest.raises(HedgerowError, match="name"):
+            set_price(session, " ", Price())
+
+
+def test_an_amount_below_a_cent_does_not_read_as_nothing() -> None:
+    amounts = (0, 1234.5, 0.01, 0.005, 0.0000412)
+    assert [*map(dollars, amounts)] == ["$0.00", "$1,234.50", "$0.01", "$0.0050", "$0.000041"]

@@ -1,4 +1,7 @@
-"""WordNet only exists if a test provides it, whatever this machine has installed."""
+"""WordNet's files as far as tests provide them, whatever this machine has installed.
+
+Imported by the conftests of folders whose tests read them.
+"""
 
 from pathlib import Path
 

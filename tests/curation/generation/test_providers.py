@@ -1,0 +1,286 @@
+"""Runs by rule or by a plug-in: stored like any other, stopped and resumed, without a server."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.generation.calls import cue_use
+from curation.generation.costs.estimate import estimate
+from curation.generation.costs.spent import cost_rows
+from curation.generation.providers import forecast as forecasting
+from curation.generation.providers import writing_run
+from curation.generation.providers.forecast import Forecast, forecast
+from curation.generation.providers.installed import provider, provider_class, provider_names
+from curation.generation.providers.interface import WritingTask
+from curation.generation.providers.rules import RULES_VERSION
+from curation.generation.providers.rules import provider as by_rule
+from curation.generation.providers.rules.frames import cue_of, frames_of
+from curation.generation.providers.writing_run import answer_of
+from curation.generation.run import checked_request
+from curation.taxonomy.built_in import TAXONOMY, known_type
+from curation.taxonomy.own_types import add_type
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Answer, CallState, PromptVersion, Run, RunState, Variant
+from tests.curation.generation.conftest import ANCHORS, CALLS, VARIANTS, Runs
+from tests.curation.support.own_types import NEGATION
+from tests.support.factories import add_anchor
+from tests.support.plug_in_packages import install
+
+RULES = {"provider": "rules", "model": ""}
+MINE = {"provider": "mine", "model": ""}
+NEGATIONS = ("verbal", "absolute", "affixal", "lexical")
+
+
+def add(runs: Runs, text: str) -> None:
+    with writing(runs.engine) as session:
+        add_anchor(session, text)
+
+
+def expected(runs: Runs, **how: Any) -> Forecast:
+    with reading(runs.engine) as session:
+        return forecast(session, checked_request(RULES | how))
+
+
+def test_a_run_by_rule_stores_answers_and_variants(
+    local_runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[tuple[int, int]] = []
+    listener = staticmethod(lambda step, total, message: reports.append((step, total)))
+    monkeypatch.setattr(RunContext, "listener", listener)
+    add(local_runs, "Is the bridge safe?")
+    result = local_runs.carry_out(**RULES)
+    total = CALLS + 2
+    assert (result["done"], result["failed"], result["calls"]) == (CALLS, 2, total)
+    assert result["cost"] == 0.0 and (reports[0], reports[-1]) == ((0, total), (total, total))
+    texts = {text for _, text, _, _ in local_runs.variants()}
+    assert {"The bridge number 7 is unsafe.", "The bridge number 7 is not safe."} <= texts
+    (prompt,) = local_runs.all(select(PromptVersion).where(PromptVersion.name == "rules"))
+    assert prompt.version == RULES_VERSION
+    rows = local_runs.all(select(Variant))
+    origins = {(row.prompt_version_id, row.provider, row.run_id, row.model) for row in rows}
+    assert origins == {(prompt.id, "rules", 1, "")}
+    answers = {row.id: row for row in local_runs.all(select(Answer))}
+    for row in rows:
+        answer = answers[row.answer_id]
+        assert row.text in answer.raw and answer.anchor_id == row.anchor_id
+        assert row.cue == answer.cues.get(row.type_id)
+    assert [bool(row.error) for row in answers.values() if row.raw == "{}"] == [True] * 2
+    cues = [row.cue for row in rows if row.type_id == "word"]
+    with reading(local_runs.engine) as session:
+        used = cue_use(session, 1)["word"]
+        assert {row.cost for row in cost_rows(session)} == {0.0}
+    assert {cue: used[cue] for cue in set(cues)} == {cue: cues.count(cue) for cue in cues}
+
+
+def test_a_run_that_is_interrupted_continues_to_the_result_of_an_uninterrupted_one(
+    local_runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing_run, "TOGETHER", 8)
+    write, made = by_rule.write_by_rule, []
+
+    def write_some(*args: Any, **how: Any) -> Any:
+        made.append(args)
+        if len(made) == 20:
+            raise MemoryError("killed")
+        return write(*args, **how)
+
+    monkeypatch.setattr(by_rule, "write_by_rule", write_some)
+    with pytest.raises(HedgerowError, match="killed"):
+        local_runs.carry_out(**RULES)
+    assert local_runs.state() is RunState.FAILED
+    assert local_runs.calls().count(CallState.DONE) == 16
+    local_runs.again()
+    assert len(made) == 20 + CALLS - 16 and local_runs.calls() == [CallState.DONE] * CALLS
+    attempts = local_runs.all(Answer.call_id)
+    assert len(attempts) == len(set(attempts)) == CALLS
+    uids = [uid for uid, *_ in local_runs.variants()]
+    assert len(uids) == len(set(uids)) == VARIANTS
+
+
+def test_a_second_run_adds_nothing(local_runs: Runs) -> None:
+    add(local_runs, "The key turns in the lock.")
+    local_runs.carry_out(**RULES)
+    first = local_runs.variants()
+    with pytest.raises(HedgerowError, match="nothing to generate"):
+        local_runs.carry_out(**RULES, selection={"which": "without"})
+    assert local_runs.carry_out(**RULES, selection={"which": "slots"})["done"] == 0
+    assert local_runs.variants() == first
+
+
+def test_a_type_without_rules_is_refused_or_skipped_and_named(local_runs: Runs) -> None:
+    with writing(local_runs.engine) as session:
+        own = add_type(session, NEGATION).id
+    with pytest.raises(HedgerowError, match=f"'rules' .*{own}"):
+        local_runs.carry_out(**RULES, selection={"types": (own,)})
+    found = expected(local_runs, roles=("negation",))
+    assert found.variants == dict.fromkeys(NEGATIONS, ANCHORS) | {own: 0}
+    assert found.exact and found.not_written == (own,) and own in found.sentences()[1]
+    local_runs.carry_out(**RULES, roles=("negation",))
+    (error,) = set(local_runs.all(Answer.error))
+    assert own in error and not any(type_id in error for type_id in NEGATIONS)
+
+
+def test_a_forecast_of_many_anchors_is_scaled_from_some(
+    local_runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecasting, "INSPECTED", 10)
+    found = expected(local_runs, roles=("hedge",))
+    assert (found.variants, found.exact) == ({"word": ANCHORS, "phrase": ANCHORS}, False)
+    assert str(2 * ANCHORS) in found.sentences()[0] and len(found.sentences()) == 1
+
+
+def test_variants_say_whether_wordnet_was_read(local_runs: Runs, small_wordnet: Path) -> None:
+    local_runs.carry_out(**RULES, selection={"limit": 1})
+    assert set(local_runs.all(Variant.model)) == {"with WordNet"}
+
+
+def test_a_model_can_write_what_the_rules_skipped(runs: Runs) -> None:
+    add(runs, "The key turns in the lock.")
+    runs.carry_out(**RULES, roles=("negation",))
+    failed = {"which": "failed", "run": 1}
+    assert runs.carry_out(selection=failed, roles=("negation",))["failed"] == 0
+    slots = [tuple(row) for row in runs.rows(select(Variant.anchor_id, Variant.type_id))]
+    assert len(slots) == len(set(slots)) == (ANCHORS + 1) * 4
+    assert set(runs.all(Variant.provider)) == {"rules", "openai"}
+
+
+def test_frames_are_written_for_types_that_are_named_and_stored_as_their_cues(
+    local_runs: Runs,
+) -> None:
+    types = ("affirmation", "free_hedge", "unsupported")
+    how = {"roles": ("paraphrase", "hedge", "unsupported"), "selection": {"types": types}}
+    found = expected(local_runs, **how)
+    assert found.variants == dict.fromkeys(types, ANCHORS) and found.not_written == ()
+    local_runs.carry_out(**RULES, **how)
+    rows = local_runs.rows(
+        select(Variant, Answer).join(Answer, col(Answer.id) == Variant.answer_id)
+    )
+    assert len(rows) == 3 * ANCHORS
+    for row, answer in rows:
+        frame = {cue_of(frame): frame for frame in frames_of(row.type_id)}[row.cue or ""]
+        before, after = frame.split("{}")
+        assert row.text.startswith(before) and row.text.endswith(f"{after}.")
+        assert answer.cues[row.type_id] == row.cue and row.provider == "rules"
+    with reading(local_runs.engine) as session:
+        for type_id, counts in cue_use(session, 1).items():
+            assert sum(counts.values()) == ANCHORS and len(counts) > 10, type_id
+
+
+# -- providers of other packages ------------------------------------------------------------------
+
+CODE = """
+from hedgerow.plug_ins import PassedOver, Provider, Written
+
+
+class Mine(Provider):
+    def write(self, task):
+        BODY
+"""
+
+Plug = Callable[..., None]
+
+
+@pytest.fixture
+def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
+    """Installs a provider 'mine' whose method has this body."""
+
+    def made(body: str, **entries: str) -> None:
+        code = CODE.replace("BODY", body.replace("\n", "\n        "))
+        named = entries or {"mine": "Mine"}
+        install(monkeypatch, tmp_path / "mine", "hedgerow.providers", code, **named)
+
+    return made
+
+
+def answer() -> writing_run.Answer:
+    types = tuple(known_type(TAXONOMY, name) for name in ("verbal", "word"))
+    return answer_of(provider("mine"), WritingTask("It is safe.", "en", types, {}, 1))
+
+
+def test_a_variant_of_each_wanted_type_is_taken_and_nothing_else(plug: Plug) -> None:
+    plug(
+        "yield 'verbal', '  It is\\u00a0not  safe. '\n"
+        "yield Written('verbal', 'It is unsafe.')\n"
+        "yield Written('affixal', 'It is unsafe.')\n"
+        "yield Written('word', 'It is probably safe.', 'probably')"
+    )
+    texts = {"verbal": "It is not safe.", "word": "It is probably safe."}
+    assert answer() == (texts, {"word": "probably"}, {})
+
+
+def test_rows_that_are_not_variants_are_skipped_with_a_reason(plug: Plug) -> None:
+    plug("yield Written('verbal', task.text.upper())\nyield Written('word', 'a' * 3000)")
+    assert answer().texts == {} and answer().passed_over.keys() == {"verbal", "word"}
+
+
+def test_a_reason_is_recorded_and_a_type_without_one_too(plug: Plug, local_runs: Runs) -> None:
+    plug("yield PassedOver('verbal', 'too hard')\nyield Written('absolute', 'None of it is safe.')")
+    result = local_runs.carry_out(**MINE, roles=("negation",), selection={"limit": 2})
+    assert (result["done"], result["complete"]) == (2, True)
+    assert local_runs.all(Variant.model) == ["mine 1.0"] * 2
+    (error,) = set(local_runs.all(Answer.error))
+    assert "verbal: too hard; affixal: " in error and "absolute" not in error
+
+
+@pytest.mark.parametrize(
+    ("body", "fact"),
+    [
+        ("yield 1 / 0", "(ZeroDivisionError: division by zero)"),
+        ("return None", "NoneType"),
+        ("return 'verbal'", "str 'v'"),
+        ("yield 'verbal', 5", "tuple"),
+        ("raise SystemExit(3)", "(SystemExit: 3)"),
+    ],
+)
+def test_a_faulty_one_ends_its_run_with_one_sentence(
+    plug: Plug, local_runs: Runs, body: str, fact: str
+) -> None:
+    plug(body)
+    with pytest.raises(HedgerowError) as refusal:
+        local_runs.carry_out(**MINE, selection={"limit": 1})
+    message = str(refusal.value)
+    assert fact in message and "'mine'" in message and "\n" not in message
+    (run,) = local_runs.all(select(Run))
+    assert run.state is RunState.FAILED and fact in run.message
+
+
+def test_names_of_writers_and_prompts_are_never_taken(plug: Plug) -> None:
+    plug("return ()", **dict.fromkeys(("openai", "rules", "person", "starter", "negation"), "Mine"))
+    assert provider_names() == ("openai", "rules")
+    with pytest.raises(HedgerowError, match="'person'"):
+        provider_class("person")
+
+
+def test_a_plug_ins_cost_is_unknown_unless_it_declares_itself_free(
+    plug: Plug, local_runs: Runs
+) -> None:
+    plug("return ()")
+    with reading(local_runs.engine) as session:
+        estimated = estimate(session, checked_request({"provider": "mine"}))
+        assert (estimated.total_calls, estimated.cost) == (CALLS, None)
+        assert estimate(session, checked_request({"provider": "rules"})).cost == 0.0
+
+
+def test_slow_answers_are_stored_before_many_have_arrived(
+    plug: Plug, local_runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing_run, "SECONDS", -1)
+    plug(
+        "import pathlib\n"
+        "place = pathlib.Path(__file__).with_name('count')\n"
+        "count = len(place.read_text()) if place.exists() else 0\n"
+        "place.write_text('x' * (count + 1))\n"
+        "if count == 3: raise OSError('server is gone')\n"
+        "yield 'verbal', 'No ' + task.text"
+    )
+    with pytest.raises(HedgerowError, match="server is gone"):
+        local_runs.carry_out(**MINE, roles=("negation",))
+    assert len(local_runs.variants()) == 3
+    local_runs.again()
+    assert len(local_runs.variants()) == ANCHORS

@@ -1,0 +1,289 @@
+"""Reading a server's replies, whatever they contain: texts, token counts and waits."""
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.generation.prompts import types_of
+from curation.generation.providers.chat.addresses import OWN_ADDRESS, address_of, is_own, key_for
+from curation.generation.providers.chat.answer_limits import BadBody, bounded
+from curation.generation.providers.chat.answers import AnswerProblem, answer_model, parse_answer
+from curation.generation.providers.chat.client import response_format
+from curation.generation.providers.chat.completions import (
+    CallError,
+    Reply,
+    read_completion,
+    read_json,
+    retry_after,
+)
+from curation.generation.providers.chat.usage import SLACK, with_trusted_tokens
+from curation.generation.run import chat_model, checked_request
+from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.roles import ROLES
+from db.settings import Settings
+
+NEGATIONS = types_of("negation", TAXONOMY)
+HEDGES = types_of("hedge", TAXONOMY)
+ANCHOR = "The bridge is safe."
+TEXTS = {
+    "verbal": "The bridge is not safe.",
+    "absolute": "No part of the bridge is safe.",
+    "affixal": "The bridge is unsafe.",
+    "lexical": "The bridge is dangerous.",
+}
+
+
+def parse(raw: str, types=NEGATIONS, cues=None):
+    return parse_answer(raw, types=types, anchor=ANCHOR, cues=cues or {})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{n}. "{id}": {text}',
+        "{n}. {id}: {text}",
+        "{n}) **{id}**: {text}",
+        '{n}. "{label}": "{text}"',
+        "- {id} – {text}",
+        '"{id}": {text}',
+        "{n}. “{id}”: “{text}”",
+        '   {n}.    "{id}":\n      {text}',
+    ],
+)
+def test_a_list_is_read_however_it_is_set(line: str) -> None:
+    for order in (NEGATIONS, NEGATIONS[::-1]):
+        raw = "\n".join(
+            line.format(n=n, id=entry.id, label=entry.label, text=TEXTS[entry.id])
+            for n, entry in enumerate(order, 1)
+        )
+        assert parse(raw) == (TEXTS, ())
+        assert parse("Modified text:\n" + raw + "\n\nI hope this helps!").texts == TEXTS
+
+
+def test_json_is_read_with_or_without_a_fence() -> None:
+    assert parse(json.dumps(TEXTS)) == (TEXTS, ())
+    assert parse(f"```json\n{json.dumps(TEXTS)}\n```") == (TEXTS, ())
+    assert parse(json.dumps(TEXTS | {"extra": 1})) == (TEXTS, ())
+
+
+def test_what_is_missing_or_unfit_is_reported_and_the_rest_is_kept() -> None:
+    some = {"verbal": TEXTS["verbal"]}
+    assert parse(json.dumps(some)) == (some, (AnswerProblem.MISSING_TYPE,))
+    assert parse(json.dumps(some | {"absolute": None, "affixal": 3, "lexical": ""})).texts == some
+    unchanged = parse(json.dumps(TEXTS | {"verbal": "the bridge is safe."}))
+    assert "verbal" not in unchanged.texts and unchanged.problems == (AnswerProblem.UNCHANGED,)
+    odd = {"verbal": "a\x1b[31m", "absolute": "long " * 500, "affixal": "Fine."}
+    assert parse(json.dumps(odd)).texts == {"affixal": "Fine."}
+
+
+def test_an_ignored_cue_is_reported_but_not_a_suitable_form_of_it() -> None:
+    cues = {"word": "seem", "phrase": "not entirely sure"}
+    good = {"word": "The bridge seems safe.", "phrase": "I'm not sure, not entirely sure of it."}
+    assert parse(json.dumps(good), HEDGES, cues).problems == ()
+    bad = good | {"word": "The bridge is probably safe."}
+    assert parse(json.dumps(bad), HEDGES, cues) == (bad, (AnswerProblem.CUE_IGNORED,))
+
+
+@pytest.mark.parametrize("raw", ["", "{", "[]", "null", "I can't do that.", '{"verbal": {}}', "1."])
+def test_unreadable_answers_are_reported(raw: str) -> None:
+    assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,))
+
+
+@given(st.text(max_size=300))
+def test_no_answer_raises(raw: str) -> None:
+    found = parse(raw)
+    assert set(found.texts) <= set(TEXTS) and all(found.texts.values())
+
+
+def test_the_schema_asks_for_every_type_and_nothing_else() -> None:
+    for role in ROLES:
+        types = types_of(role, TAXONOMY)
+        schema = response_format(answer_model(types))["json_schema"]["schema"]
+        assert schema["required"] == [entry.id for entry in types]
+        assert schema["additionalProperties"] is False
+
+
+# -- the body of a reply --------------------------------------------------------------------------
+
+NAMES = ("choices", "message", "content", "usage", "prompt_tokens", "refusal")
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(ANY_JSON)
+def test_no_body_of_an_answer_is_more_than_an_answer_or_a_problem(body: Any) -> None:
+    try:
+        reply = read_completion(body)
+    except CallError as error:
+        assert error.problem is AnswerProblem.SERVER  # noqa: PT017
+    else:
+        assert isinstance(reply, Reply)
+        assert all(isinstance(part, str) for part in (reply.raw, reply.refusal))
+
+
+@pytest.mark.parametrize("tokens", [-1, 2**31, 10**20, 1.5, "12", None, [3]])
+def test_an_impossible_token_count_is_not_stored(tokens: Any) -> None:
+    body = {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": tokens}}
+    assert read_completion(body).prompt_tokens is None
+
+
+def test_a_wait_is_a_number_or_a_date_and_never_too_long() -> None:
+    def waiting(header: str) -> float | None:
+        return retry_after(httpx2.Response(429, headers={"retry-after": header}))
+
+    assert (waiting("2.5"), waiting("99999999")) == (2.5, 99_999_999)
+    soon = datetime.now(UTC) + timedelta(seconds=300)
+    assert 200 < (waiting(format_datetime(soon, usegmt=True)) or 0) <= 300
+    assert waiting("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert [waiting(header) for header in ("", "soon", "-1", "nan", "inf")] == [None] * 5
+
+
+PIECE = 1000
+
+
+@pytest.mark.parametrize(
+    ("headers", "found", "pieces"),
+    [({}, AnswerProblem.TOO_LONG, 26), ({"content-encoding": "gzip"}, AnswerProblem.SERVER, 0)],
+)
+def test_no_more_of_an_endless_answer_is_read_than_its_bound_and_nothing_of_a_compressed_one(
+    headers: dict[str, str], found: AnswerProblem, pieces: int
+) -> None:
+    read: list[int] = []
+
+    class Stream(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            while True:
+                read.append(PIECE)
+                yield b"x" * PIECE
+
+    async def ask() -> None:
+        request = httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
+        reply = httpx2.Response(200, stream=Stream(), request=request, headers=headers)
+        await bounded(25_000, "/chat/completions")(reply)
+        await reply.aread()
+
+    with pytest.raises(BadBody) as error:
+        asyncio.run(ask())
+    assert error.value.problem is found and len(read) == pieces
+    assert len(error.value.head) == (25_000 if pieces else 0)
+
+
+# -- token counts that a budget can rely on -------------------------------------------------------
+
+PROMPT = "Write a negation of this text. " * 20
+ANSWER = "The bridge over the river is not safe in winter. " * 10
+REQUEST = {"model": "fake", "messages": [{"role": "user", "content": PROMPT}], "max_tokens": 1000}
+
+
+def reply(usage: Any, *, finish: str = "stop", **message: Any) -> Reply:
+    answer = {"role": "assistant", "content": ANSWER} | message
+    body = {"choices": [{"message": answer, "finish_reason": finish}], "usage": usage}
+    return with_trusted_tokens(read_completion(body), REQUEST)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        "many",
+        [1],
+        12,
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": "200", "completion_tokens": "90"},
+        {"prompt_tokens": -5, "completion_tokens": -1},
+        {"prompt_tokens": 10**12, "completion_tokens": 10**12},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": math.nan, "completion_tokens": math.inf},
+        {"prompt_tokens": True, "completion_tokens": True},
+        {"prompt_tokens": 2_000_000, "completion_tokens": 2_000_000},
+    ],
+)
+def test_tokens_that_are_not_reported_or_cannot_be_true_are_counted(usage: Any) -> None:
+    found = reply(usage)
+    assert found.is_estimate
+    assert len(PROMPT) / 4 < (found.prompt_tokens or 0) < len(PROMPT)
+    assert len(ANSWER) / 4 < (found.completion_tokens or 0) < len(ANSWER)
+
+
+def test_tokens_that_can_be_true_are_taken_as_reported() -> None:
+    found = reply({"prompt_tokens": 130, "completion_tokens": 110})
+    assert (found.prompt_tokens, found.completion_tokens, found.is_estimate) == (130, 110, False)
+    found = reply({"prompt_tokens": 130})
+    assert found.prompt_tokens == 130 and found.is_estimate
+    assert len(ANSWER) / 4 < (found.completion_tokens or 0) < len(ANSWER)
+
+
+def test_thoughts_and_answers_that_were_cut_off_are_counted_too() -> None:
+    thoughtful = reply(None, reasoning_content="Let me think. " * 1000)
+    assert (thoughtful.completion_tokens or 0) > 14_000 / 4
+    assert (reply(None, finish="length").completion_tokens or 0) >= 1000
+
+
+def test_numbers_of_any_length_are_read() -> None:
+    body = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": %s}}'
+    assert read_completion(read_json(body % (b"9" * 5000))).raw == "x"
+
+
+@given(
+    usage=st.dictionaries(
+        st.sampled_from(["prompt_tokens", "completion_tokens"]),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    ),
+    text=st.text(max_size=200),
+)
+def test_implausible_token_counts_are_replaced_by_plausible_costs(usage: Any, text: str) -> None:
+    body = {"choices": [{"message": {"content": text}}], "usage": usage}
+    found = with_trusted_tokens(read_completion(json.loads(json.dumps(body))), REQUEST)
+    size = len(text.encode("utf-8", "replace"))
+    assert len(PROMPT) / 12 <= (found.prompt_tokens or 0) <= len(PROMPT) + SLACK
+    assert size / 12 <= (found.completion_tokens or 0) <= max(1000, size) + SLACK
+
+
+# -- the key of the environment -------------------------------------------------------------------
+
+KEY = "sk-environment-1f"
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "goes"),
+    [
+        ("", "", True),
+        ("", OWN_ADDRESS, True),
+        ("", "https://API.openai.com/v1/", True),
+        ("", "http://api.openai.com/v1", False),
+        ("", "https://api.openai.com.evil.example/v1", False),
+        ("", "https://api.openai.com:8443/v1", False),
+        ("", "https://evil.example/https://api.openai.com/v1", False),
+        ("", "http://127.0.0.1:8000/v1", False),
+        ("https://llm.example/v1", "", True),
+        ("https://llm.example/v1", "https://llm.example/v1/", True),
+        ("https://llm.example/v1", "https://llm.example/other/v1", False),
+        ("https://llm.example/v1", OWN_ADDRESS, True),
+        ("https://llm.example/v1", "https://evil.example/v1", False),
+    ],
+)
+def test_a_key_follows_no_address_that_anybody_types(
+    home: Path, own: str, asked: str, goes: bool
+) -> None:
+    settings = Settings(home=home, openai_api_key=KEY, openai_base_url=own)
+    assert key_for(asked, settings).get_secret_value() == (KEY if goes else "")
+    model = chat_model(checked_request({"model": "fake", "base_url": asked}), settings)
+    assert model.key.get_secret_value() == (KEY if goes else "")
+    assert is_own(address_of("", settings)) == (not own)
+    assert not key_for("http://[::1", settings).get_secret_value()
