@@ -9,11 +9,20 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import cli
 from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from tests.cli.support.commands import ask, complaint, process, show
+from curation.project.opening import open_project
+from curation.release.freezing import create_release
+from db.engine import writing
+from db.models import Split
+from db.settings import load_settings
+from tests.cli.commands import ask, complaint, ended, process, show, stored_run
+from tests.curation.support.families import add_plain_family
 from tests.support.checkpoints import dpr, monot5
+from tests.support.overlapping import SAID, keep_doors
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import (
     NEVIR,
@@ -22,6 +31,8 @@ from tests.training.benchmarks.support.samples import (
     write_lines,
     write_table,
 )
+from training.evaluation.probe_files import Pasted
+from training.evaluation.probe_sets import create_set
 
 
 @pytest.fixture(autouse=True)
@@ -355,3 +366,168 @@ def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:
     arguments = ["benchmark", "semantoneg", "--architecture", "random", "--data", str(path)]
     assert "line 1 of 'nevir.jsonl'" in complaint(*arguments)
     assert json.dumps(ask("status")).count("benchmark") == 0
+
+
+def _project() -> None:
+    settings = load_settings()
+    engine = open_project(settings)
+    with writing(engine) as session:
+        for number in range(6):
+            add_plain_family(session, number, split=Split.TRAIN)
+        create_release(session)
+    keep_doors(settings.data_folder)
+
+
+def test_training_warns_before_it_starts(tiny_encoder: Path) -> None:
+    _project()
+    short = [f"base_encoder={tiny_encoder}", "batch_size=4", "max_steps=2"]
+    options = [word for change in short for word in ("--set", change)]
+    result = CliRunner().invoke(cli.app, ["train", *options])
+    assert result.exit_code == 0, result.output
+    assert SAID in result.stderr and SAID in result.stdout
+    assert "Overlapping items by field (release / SemAntoNeg (doors.jsonl)): " in result.stdout
+    bundled = "No item in the benchmark files shares 5 consecutive words with the bundled"
+    assert bundled in result.stdout and bundled not in result.stderr  # nothing to warn of
+    again = CliRunner().invoke(cli.app, ["train", *options, "--seed", "2", "--json"])
+    (found,) = json.loads(again.stdout)["overlap"]
+    assert (found["benchmark"], found["items"], found["overlapping"]) == ("semantoneg", 4, 2)
+    assert SAID not in again.stderr
+    engine = open_project(load_settings())
+    assert stored_run(engine, 2).result["overlap"] == [found]
+
+
+def test_the_card_of_an_export_names_them(home: Path) -> None:
+    _project()
+    show("export", str(home / "out"))
+    card = (home / "out" / "README.md").read_text("utf-8")
+    assert "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |" in card
+    assert "| SemAntoNeg | doors.jsonl | anchor | " in card
+
+
+def broken(tmp_path: Path) -> str:
+    """A folder with the configuration of a model, but unreadable weights."""
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 8}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    return str(folder)
+
+
+def test_several_models_are_measured_and_those_that_cannot_be_are_skipped(
+    tiny_encoder: Path, sample: str, tmp_path: Path
+) -> None:
+    unreadable, missing = broken(tmp_path), str(tmp_path / "missing")
+    listed = tmp_path / "models.txt"
+    listed.write_text(f"# ours\n{TRAINED_ENCODER}\n\n{missing}\n{unreadable}\n{tiny_encoder}\n")
+    arguments = ["benchmark", "semantoneg", "--data", sample, "--models", str(listed)]
+    answer = ask(*arguments, "--model", str(tiny_encoder))
+    measured = [str(tiny_encoder), TRAINED_ENCODER]
+    assert [result["model"] for result in answer["results"]] == measured
+    assert {result["data_hash"] for result in answer["results"]} == {
+        answer["results"][0]["data_hash"]
+    }
+    assert [one["model"] for one in answer["skipped"]] == [missing, unreadable]
+    assert all(one["model"] in one["problem"] for one in answer["skipped"])
+    assert answer["state"] == "failed", "'hedgerow run' measures what is missing"
+    assert [row["model"] for row in ask("benchmarks")["results"]] == measured[::-1]
+    shown = show(*arguments)
+    assert "Skipped: " in shown and missing in shown and TRAINED_ENCODER in shown
+
+
+def test_shared_errors_of_several_models(tiny_encoder: Path, sample: str) -> None:
+    nothing = complaint("benchmarks", "errors", "semantoneg")
+    assert "at least two models on the same items, found none" in nothing
+    models = [word for name in (str(tiny_encoder), TRAINED_ENCODER) for word in ("--model", name)]
+    scores = ask("benchmark", "semantoneg", "--data", sample, *models)["results"]
+    ask("benchmark", "semantoneg", "--data", sample, "--architecture", "random")
+    wrong = [round(score["n"] * (1 - score["score"] / 100)) for score in scores]
+    every = ask("benchmarks", "errors", "semantoneg", *models, "--at-least", "1")
+    assert every["models"] == [TRAINED_ENCODER, str(tiny_encoder)] and every["items"] == 6
+    assert sum(len(error["wrong"]) for error in every["errors"]) == sum(wrong)
+    found = ask("benchmarks", "errors", "semantoneg", *models)
+    assert found["at_least"] == 2 and len(found["errors"]) == found["by_count"][2] <= min(wrong)
+    assert sum(found["by_count"]) == 6
+    other = Path(sample).with_name("other.jsonl")
+    other.write_text("".join(Path(sample).read_text().splitlines(keepends=True)[:2]))
+    ask("benchmark", "semantoneg", "--data", str(other), "--architecture", "tf-idf")
+    shown = show("benchmarks", "errors", "semantoneg", "--at-least", "1")
+    assert "items of SemAntoNeg (sample.jsonl) are wrong in at least 1 of 3 models" in shown
+    assert "cold / hot" in shown
+    assert "from 1 to 2, found 3" in complaint(
+        "benchmarks", "errors", "semantoneg", *models, "--at-least", "3"
+    )
+
+
+def test_semantoneg_by_training_objective(sample: str) -> None:
+    ask("benchmark", "semantoneg", "--data", sample, "--architecture", "tf-idf")
+    answer = ask("benchmarks", "objectives")
+    assert {group["objective"]: group["models"] for group in answer["groups"]} == {
+        "general purpose": 11,
+        "paraphrase": 18,
+        "NLI": 27,
+        "STSB": 16,
+    }
+    assert len(answer["models"]) == 115
+    (own,) = [model for model in answer["models"] if model["source"] == "measured"]
+    assert (own["model"], own["objective"]) == ("TF-IDF", "other")
+    shown = show("benchmarks", "objectives")
+    assert "TF-IDF" in shown and "42 of them have another objective" in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("\n# nothing\n", "Expected one model per line in"),
+        ("one\ntwo\n", "Expected models that can be measured, found none of 2. First: one: "),
+    ],
+)
+def test_a_list_with_nothing_to_measure(
+    content: str, sentence: str, sample: str, tmp_path: Path
+) -> None:
+    listed = tmp_path / "models.txt"
+    listed.write_text(content.replace("one", str(tmp_path / "one")).replace("two", "./two"))
+    expected = sentence.replace("one: ", str(tmp_path / "one"))
+    arguments = ["benchmark", "semantoneg", "--data", sample, "--models", str(listed)]
+    assert expected in complaint(*arguments)
+    assert ask("runs", "list") == {"runs": []}
+    code, answer = ended(*arguments)
+    assert code == 1 and expected in answer["error"]
+
+
+MINILM = "all-MiniLM-L6-v2"
+
+
+def test_a_set_of_groups_is_ranked_and_needs_no_project(home: Path) -> None:
+    answer = ask("similarity", "--model", MINILM, "--probe-set", "Figure 1 of the paper")
+    assert {row["series"] for row in answer["similarities"]} >= {"after", "paper: HedgeMPNet"}
+    scores = answer["scores"]["after"]
+    assert (scores["groups"], scores["ranked"], scores["below_affirmed"]) == (1, 0.0, 1.0)
+    assert scores["means"]["weakened"] == pytest.approx(0.755, abs=0.001)
+
+
+@pytest.mark.slow
+def test_every_two_sentences_of_a_stored_set_are_compared() -> None:
+    ask("init", "--empty")
+    with writing(open_project(load_settings())) as session:
+        sentences = Pasted([], ["It rains.", "It pours.", "The door is shut."])
+        create_set(session, name="Weather", content=sentences, author_id=None)
+    answer = ask("similarity", "--model", MINILM, "--before", MINILM, "--set", "Weather")
+    assert len(answer["similarities"]) == 6
+    assert "scores" not in answer
+    assert "no probe set 'weather'" in complaint(
+        "similarity", "--model", "x", "--probe-set", "weather"
+    )
+
+
+def test_a_file_and_a_set_at_once_are_refused(tmp_path: Path) -> None:
+    both = ("--probes", str(tmp_path / "p.csv"), "--probe-set", "Sixty groups")
+    assert "remove one" in complaint("similarity", "--model", MINILM, *both)
+
+
+def test_a_model_in_a_relative_folder_is_printed_with_its_full_path(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_encoder.parent)
+    answer = ask("similarity", "--model", tiny_encoder.name, "--before", MINILM)
+    assert (answer["model"], answer["before"]) == (str(tiny_encoder), MINILM)

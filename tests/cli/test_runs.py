@@ -12,7 +12,7 @@ from db.engine import writing
 from db.models import RunMetric, RunState
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.support.commands import (
+from tests.cli.commands import (
     add_small_project,
     ask,
     complaint,

@@ -12,11 +12,12 @@ from typer.testing import CliRunner
 
 import cli
 from curation.project.opening import open_project
+from curation.review.actions import accept, shown
 from db.engine import reading, writing
 from db.models import Run
 from db.runs import get_run
 from db.settings import load_settings
-from tests.support.factories import add_anchor, add_variant
+from tests.support.factories import add_anchor, add_family, add_variant, person
 
 HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 
@@ -78,6 +79,17 @@ def add_small_project() -> list[str]:
         uids = [add_variant(session, anchor, "verbal", text).uid for text in texts]
     engine.dispose()
     return uids
+
+
+def add_accepted_families(count: int) -> None:
+    """Families that one person has accepted, in the working directory's project."""
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        ada = person(session)
+        for number in range(count):
+            for variant in add_family(session, f"The bridge number {number} is safe.").values():
+                accept(session, shown(variant), reviewer_id=ada)
+    engine.dispose()
 
 
 def stored_run(engine: Engine, run_id: int) -> Run:

@@ -1,5 +1,6 @@
-"""``hedgerow app --http``: requests of other tools to a real server."""
+"""``hedgerow app``: its server, its port, and how it ends."""
 
+import http.client
 import json
 import os
 import re
@@ -14,29 +15,152 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 from sqlalchemy import Engine, text
+from websockets.exceptions import InvalidStatus
 
+from cli.serve import FIRST_PORT
 from curation.project.opening import open_project
 from curation.release.freezing import create_release
 from db.engine import writing
+from db.models import RunState
 from db.runs import create_run
-from db.settings import Settings
-from tests.cli.support.commands import HEDGEROW, ask, complaint
+from db.settings import Settings, load_settings
+from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, stored_run
 from tests.conftest import missing
 from tests.support.checkout import ROOT
 from tests.support.databases import Copies, both_databases
 from tests.support.page_session import first_page
 
+
+@pytest.fixture
+def browser_app() -> Iterator[list["subprocess.Popen[str]"]]:
+    """Apps that a test starts. Those still running at its end are stopped."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for app in started:
+        app.kill()
+        app.communicate()
+
+
+def start_app(started: list["subprocess.Popen[str]"], *arguments: str) -> dict[str, Any]:
+    return announced(launch(started, *arguments))
+
+
+def launch(started: list["subprocess.Popen[str]"], *arguments: str) -> "subprocess.Popen[str]":
+    app = subprocess.Popen(
+        [HEDGEROW, "app", "--json", *arguments],
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    started.append(app)
+    return app
+
+
+def announced(app: "subprocess.Popen[str]") -> dict[str, Any]:
+    assert app.stdout is not None and app.stderr is not None
+    line = app.stdout.readline()
+    assert line, app.stderr.read()
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def page_status(url: str) -> int:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
+    try:
+        connection.request("GET", "/")
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.slow
+def test_it_measures_in_the_background_avoids_used_ports_and_ends_with_ctrl_c(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    add_small_project()
+    with socket.socket() as busy:
+        busy.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            busy.bind(("127.0.0.1", FIRST_PORT))
+        except OSError:
+            pass  # as if another program used it
+        else:
+            busy.listen()
+        answer = start_app(browser_app)
+    parts = urlsplit(answer["url"])
+    assert parts.hostname == "127.0.0.1"
+    assert parts.port is not None and parts.port > FIRST_PORT
+    assert page_status(answer["url"]) == 200
+    engine = open_project(load_settings())
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and stored_run(engine, answer["run"]).state != RunState.DONE:
+        time.sleep(0.5)
+    assert stored_run(engine, answer["run"]).result["cosines"] == 2
+    app = browser_app[0]
+    os.killpg(app.pid, signal.SIGINT)  # like Ctrl-C in a terminal
+    assert app.wait(timeout=20) == 0
+    with pytest.raises(ConnectionRefusedError):
+        page_status(answer["url"])
+
+
+def test_a_port_in_use_is_an_error_if_it_was_requested() -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = str(busy.getsockname()[1])
+        assert f"Port {port} is in use" in complaint("app", "--port", port)
+    assert "There is no project" in complaint("status")  # nothing has been created
+
+
+@pytest.mark.slow
+def test_nothing_is_measured_twice_and_terminate_ends_the_server_too(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    add_small_project()
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        create_run(session, kind="diagnose", parameters={})
+    answer = start_app(browser_app)
+    assert answer["run"] is None
+    app = browser_app[0]
+    app.send_signal(signal.SIGTERM)
+    assert app.wait(timeout=20) == 0
+    with pytest.raises(ConnectionRefusedError):
+        page_status(answer["url"])
+
+
+@pytest.mark.slow
+def test_two_that_start_at_once_get_a_port_each(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    apps = [launch(browser_app) for _ in range(2)]
+    urls = {announced(app)["url"] for app in apps}
+    assert len(urls) == 2
+    assert {page_status(url) for url in urls} == {200}
+
+
+@pytest.mark.slow
+def test_only_the_address_it_listens_on_and_this_machines_names_are_answered(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    url = start_app(browser_app, "--address", "127.0.0.2")["url"]
+    for name in ("127.0.0.2", "localhost"):
+        assert first_page(url, host=name).headings[0] == "Overview"
+    with pytest.raises(InvalidStatus, match="403"):
+        first_page(url, host="a-page-elsewhere.example")
+
+
 TOKEN = "a-token-of-the-tests-0123"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 PATIENCE = 60
-
-pytestmark = pytest.mark.slow
 
 
 class Served(NamedTuple):
@@ -91,6 +215,7 @@ def served(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield app
 
 
+@pytest.mark.slow
 @both_databases
 def test_its_answers_equal_the_output_of_the_commands(
     starter_engine: Engine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -123,6 +248,7 @@ def test_its_answers_equal_the_output_of_the_commands(
         assert app.process.wait(timeout=20) == 0
 
 
+@pytest.mark.slow
 def test_only_requests_with_the_token_are_answered(served: Served) -> None:
     for path in ("/status", "/releases", "/releases/1/export", "/releases/1/triples.jsonl"):
         for shown in ("", TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"):
@@ -142,6 +268,7 @@ def test_only_requests_with_the_token_are_answered(served: Served) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_wrong_request_gets_one_sentence(served: Served) -> None:
     wrong = {
         "/nothing": (404, "nothing at this address"),
@@ -167,6 +294,7 @@ def test_a_wrong_request_gets_one_sentence(served: Served) -> None:
         assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["export", "triples.jsonl", "pairs.csv"])
 def test_a_known_version_is_not_sent_again_and_head_sends_no_body(
     served: Served, file: str
@@ -187,6 +315,7 @@ def ask_hash(served: Served) -> str:
     return digest
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_client_that_reads_nothing_holds_no_transaction_and_can_disconnect(
     starter_engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -237,6 +366,7 @@ def no_transaction_is_open(engine: Engine) -> bool:
         return connection.execute(query).scalar_one() == 0
 
 
+@pytest.mark.slow
 def test_others_are_answered_while_an_export_is_made(served: Served) -> None:
     answers: list[httpx2.Response] = []
     export = threading.Thread(target=lambda: answers.append(served.get("/api/releases/1/export")))
@@ -250,6 +380,7 @@ def test_others_are_answered_while_an_export_is_made(served: Served) -> None:
     assert list(served.scratch.glob("hedgerow-*")) == []
 
 
+@pytest.mark.slow
 def test_an_export_whose_client_has_hung_up_is_not_finished(served: Served) -> None:
     with asked(served, "/api/releases/1/export"):
         seen_soon(served.scratch, "hedgerow-*")
@@ -268,6 +399,7 @@ def seen_soon(folder: Path, pattern: str) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 def test_without_a_database_it_says_that_it_fails(copies: Copies, tmp_path: Path) -> None:
     copies.starter(tmp_path / "hedgerow.db")
     with serving(tmp_path, "--http") as app:
@@ -284,6 +416,7 @@ def test_without_a_database_it_says_that_it_fails(copies: Copies, tmp_path: Path
         assert status.status_code == 503 and "no longer exists" in status.json()["error"]
 
 
+@pytest.mark.slow
 def test_it_is_off_unless_asked_for(copies: Copies, tmp_path: Path) -> None:
     copies.starter(tmp_path / "hedgerow.db")
     with serving(tmp_path) as app:
@@ -292,6 +425,7 @@ def test_it_is_off_unless_asked_for(copies: Copies, tmp_path: Path) -> None:
         assert page.text == app.get("/").text
 
 
+@pytest.mark.slow
 def test_it_is_below_the_apps_base_path(copies: Copies, tmp_path: Path) -> None:
     copies.starter(tmp_path / "hedgerow.db")
     with serving(tmp_path, "--http", STREAMLIT_SERVER_BASE_URL_PATH="/hedge/") as app:
@@ -299,6 +433,7 @@ def test_it_is_below_the_apps_base_path(copies: Copies, tmp_path: Path) -> None:
         assert app.get("/api/status").status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ["", "sk-too-short"])
 def test_without_a_good_token_it_does_not_start(
     token: str, monkeypatch: pytest.MonkeyPatch
@@ -309,6 +444,7 @@ def test_without_a_good_token_it_does_not_start(
     assert "There is no project" in complaint("status")  # nothing has been created
 
 
+@pytest.mark.slow
 def test_the_calls_that_the_guide_shows_work(served: Served, tmp_path: Path) -> None:
     guide = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)

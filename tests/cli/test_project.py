@@ -1,0 +1,300 @@
+"""Creating a project and counting its content."""
+
+import json
+import os
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, text
+from sqlmodel import col
+
+from curation.corpora.corpus import FIRST
+from curation.project.opening import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD, open_project
+from curation.taxonomy.built_in import TAXONOMY
+from db.engine import reading, writing
+from db.models import Status, Variant
+from db.runs import create_run
+from db.settings import load_settings
+from tests.cli.commands import add_small_project, ask, complaint, ended, process, show
+from tests.support.databases import opened
+
+STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
+
+
+@pytest.mark.slow
+def test_init_loads_the_first_corpora_once(home: Path) -> None:
+    first = process("init", "--json")
+    assert first.returncode == 0, first.stderr
+    answer = json.loads(first.stdout)
+    assert answer["added"]["anchors"] == sum(corpus.anchors for corpus in FIRST)
+    counts = ask("status")["variants"].values()
+    assert answer["added"]["variants"] == sum(sum(row.values()) for row in counts)
+    assert answer["database"].endswith(str(home / "hedgerow.db"))
+    before = ask("status")
+    assert ask("init")["added"] == {"anchors": 0, "variants": 0, "decisions": 0}
+    assert ask("status") == before
+
+
+def test_an_empty_project_counts_nothing_of_every_type() -> None:
+    assert ask("init", "--empty")["added"]["anchors"] == 0
+    answer = ask("status")
+    assert answer["anchors"] == 0
+    assert list(answer["variants"])[:2] == ["verbal", "absolute"]
+    assert list(answer["variants"].values()) == [dict.fromkeys(STATES, 0)] * len(TAXONOMY)
+    assert (answer["runs"], answer["releases"], answer["encoders"]) == ([], [], [])
+
+
+@pytest.mark.slow
+def test_status_counts_what_the_database_holds(loaded_home: Path) -> None:
+    answer = ask("status")
+    with sqlite3.connect(loaded_home / "hedgerow.db") as connection:
+        rows = connection.execute(
+            "SELECT type_id, status, count(*) FROM variant GROUP BY type_id, status"
+        ).fetchall()
+    counted = {
+        (name, state): number
+        for name, row in answer["variants"].items()
+        for state, number in row.items()
+        if number
+    }
+    assert counted == {(name, state): number for name, state, number in rows}
+    assert answer["anchors"] == 1369
+    undecided = answer["variants"]["verbal"]["pending"]
+    assert 0.15 < undecided / 1369 < 0.25
+    shown = show("status")
+    assert re.search(rf"verbal +{undecided} ", shown)
+    assert "affirmation" in answer["variants"] and "affirmation" not in shown
+
+
+def test_status_of_an_empty_project_has_no_table_of_types() -> None:
+    ask("init", "--empty")
+    shown = show("status")
+    assert "It contains 0 anchors" in shown and "pending" not in shown
+
+
+def test_texts_from_the_database_cannot_steer_the_terminal() -> None:
+    add_small_project()
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        run = create_run(session, kind="\x1b[2J[red]kind[/red]", parameters={})
+        run.message = "\x1b]0;owned\x07 \N{RIGHT-TO-LEFT OVERRIDE}abc\r\nno :smile:"
+    shown = show("status")
+    assert not set(shown) & {"\x1b", "\x07", "\r", "\N{RIGHT-TO-LEFT OVERRIDE}"}
+    assert "[red]kind[/red]" in shown and "no :smile:" in shown
+
+
+STARTER = "counts.starter-llm"
+
+
+def pending() -> int:
+    engine = open_project(load_settings())
+    with reading(engine) as session:
+        query = select(func.count()).where(col(Variant.status) == Status.PENDING)
+        count = session.execute(query).scalar_one()
+    engine.dispose()
+    return count
+
+
+def test_everything_is_shown_with_and_without_show(loaded_home: Path) -> None:
+    found = ask("settings", "show")
+    again = ask("settings")
+    assert all(found[part] == again[part] for part in ("project", "machine", "versions"))
+    assert found["project"][THRESHOLD] == 60
+    assert found["project"]["model_reviewers"] == [
+        {"name": "starter-llm", "counts": True, "decisions": 8742},
+        {"name": "starter-llm-2", "counts": True, "decisions": 1205},
+    ]
+    assert found["database"]["address"] == f"sqlite:///{loaded_home}/hedgerow.db"
+    assert found["database"]["rows"]["anchors"] == 1369
+    assert found["machine"]["HEDGEROW_OPENAI_API_KEY"] == "not set"
+    text = show("settings")
+    assert "HEDGEROW_DATABASE_URL" in text and "11,537 variants" in text
+
+
+def test_one_row_is_counted_in_the_singular(loaded_home: Path) -> None:
+    rows = ask("settings")["database"]["rows"]
+    assert rows["runs"] == 1
+    text = " ".join(show("settings").split())
+    assert ", 1 run." in text and "1 runs" not in text
+
+
+def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
+    done = ask("settings", "set", THRESHOLD, "40")
+    assert (done["changed"], done["variants"]) == (True, 11_537)
+    assert ask("settings")["project"] == {
+        **ask("settings")["project"],
+        THRESHOLD: 40,
+        "variants_to_reorder": 0,
+    }
+    assert ask("settings", "set", THRESHOLD, "40") == {"setting": THRESHOLD, "changed": False}
+    assert show("settings", "set", THRESHOLD, "40").strip() == f"{THRESHOLD} is already 40."
+    assert show("settings", "set", GOLD_RATE, "20").strip() == f"{GOLD_RATE} is now 20."
+
+
+def test_a_model_is_switched_off_and_on(loaded_home: Path) -> None:
+    before = pending()
+    assert ask("settings", "set", STARTER, "off")["changed"]
+    assert pending() == before + 8742 - 299  # its edits still replace their originals
+    assert not ask("settings", "set", STARTER, "off")["changed"]
+    ask("settings", "set", STARTER, "on")
+    assert pending() == before
+
+
+def test_a_folder_is_kept_by_its_full_path(loaded_home: Path) -> None:
+    (loaded_home / "model").mkdir()
+    (loaded_home / "model" / "model.safetensors").write_bytes(b"")
+    ask("settings", "set", ACTIVE_ENCODER, "./model")
+    assert ask("settings")["project"][ACTIVE_ENCODER] == str(loaded_home / "model")
+
+
+def test_impossible_settings_are_refused(loaded_home: Path) -> None:
+    before = ask("settings")
+    assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
+    assert "found '-3'" in complaint("settings", "set", "--", THRESHOLD, "-3")
+    code, answer = ended("settings", "set", THRESHOLD, "-3")
+    assert code == 2 and "put '--' before the arguments" in answer["error"]
+    assert "1 to 10,000" in complaint("settings", "set", THRESHOLD, "0")
+    assert "no model folder" in complaint("settings", "set", ACTIVE_ENCODER, "/no/such/model")
+    assert "cannot be reached" in complaint("settings", "set", ACTIVE_ENCODER, "nope/none")
+    assert "'on' or 'off'" in complaint("settings", "set", STARTER, "perhaps")
+    assert "no model reviewer 'Ada'" in complaint("settings", "set", "counts.Ada", "off")
+    assert "found 'colour'" in complaint("settings", "set", "colour", "blue")
+    assert ask("settings")["project"] == before["project"]
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    """An anchor with two variants."""
+    add_small_project()
+    return home
+
+
+def break_something() -> None:
+    """Make a stored status contradict the decisions."""
+    with opened(load_settings().url) as engine, writing(engine) as session:
+        session.execute(text("UPDATE variant SET status = 'accepted' WHERE id = 1"))
+
+
+def counts() -> dict[str, Any]:
+    """The content of the project, wherever the database is."""
+    return {key: value for key, value in ask("status").items() if key != "database"}
+
+
+def finding(answer: dict[str, Any], id: str) -> dict[str, Any]:
+    return next(each for each in answer["findings"] if each["id"] == id)
+
+
+def test_the_project_moves_to_another_database(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = counts()
+    url = f"sqlite:///{tmp_path / 'moved.db'}"
+    moved = ask("db", "copy", url)
+    assert (moved["rows"]["anchor"], moved["rows"]["variant"]) == (1, 2)
+    assert len(moved["content_hash"]) == 64
+    assert moved["data_folder"] == str(project / "hedgerow_data")
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", url)
+    assert counts() == before
+    assert "Expected an empty database" in complaint(
+        "db", "copy", f"sqlite:///{project}/hedgerow.db"
+    )
+
+
+def test_the_copy_says_what_to_do_with_it(project: Path, tmp_path: Path) -> None:
+    output = show("db", "copy", f"sqlite:///{tmp_path / 'moved.db'}")
+    assert f"Models, exports and logs stay in {project / 'hedgerow_data'}." in output
+    assert "HEDGEROW_DATABASE_URL" in output
+
+
+def test_a_backup_restores_the_project_elsewhere(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = counts()
+    made = ask("db", "backup", "../b.zip")  # relative to the shell's directory
+    assert made["path"] == str(tmp_path / "b.zip")
+    assert "The file" in complaint("db", "backup", made["path"])
+    monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path / "new"))
+    assert "artifact" in show("db", "restore", made["path"])
+    assert counts() == before
+    assert "Expected an empty database" in complaint("db", "restore", made["path"])
+
+
+def test_artifacts_are_left_out_if_asked_for(project: Path, tmp_path: Path) -> None:
+    os.makedirs(project / "hedgerow_data" / "runs")
+    (project / "hedgerow_data" / "runs" / "log.txt").write_text("done")
+    assert ask("db", "backup", str(tmp_path / "a.zip"))["files"] == 1
+    assert ask("db", "backup", str(tmp_path / "b.zip"), "--without-artifacts")["files"] is None
+
+
+def test_a_file_that_is_not_a_backup_leaves_no_project(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "b.zip").write_bytes(b"PK nothing")
+    assert "is damaged or not a Hedgerow backup" in complaint(
+        "db", "restore", str(tmp_path / "b.zip")
+    )
+    assert not list(home.iterdir())
+
+
+def test_check_ends_with_one_if_something_is_wrong(project: Path) -> None:
+    assert ask("db", "check")["clean"] is True
+    break_something()
+    code, answer = ended("db", "check")
+    assert (code, answer["clean"]) == (1, False)
+    found = finding(answer, "status")
+    assert (found["number"], found["repaired"]) == (1, False)
+    assert "accepted, but pending by its decisions" in found["example"]
+    repaired = ask("db", "check", "--repair")
+    assert finding(repaired, "status")["repaired"] is True
+    assert "Status of variants: OK." in show("db", "check")
+
+
+@pytest.mark.slow
+def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path: Path) -> None:
+    first = ask("release", "create", "--name", "[red]first[/red]")
+    again = ask("release", "create")
+    assert (first["release"], first["created"]) == (1, True)
+    assert (again["release"], again["created"]) == (1, False)
+    assert "It is still called '[red]first[/red]'." in show("release", "create", "--name", "second")
+    assert "[red]first[/red]" in show("release", "list")
+    assert [row["hash"] for row in ask("release", "list")["releases"]] == [first["hash"]]
+    place = tmp_path / "export"
+    answer = ask("export", str(place), "--format", "pairs", "--zip")
+    assert answer == {
+        "release": 1,
+        "format": "pairs",
+        "folder": str(place),
+        "zip": f"{place}.zip",
+    }
+    assert {"README.md", "hedgerow.json", "pairs.csv"} == {p.name for p in place.iterdir()}
+    assert Path(answer["zip"]).stat().st_size > 0
+    Path(answer["zip"]).write_text("mine")
+    before = (place / "hedgerow.json").read_bytes()
+    assert "is not the zip file of an export" in complaint("export", str(place), "--zip")
+    assert (place / "hedgerow.json").read_bytes() == before
+
+
+def test_without_a_release_nothing_is_exported(tmp_path: Path) -> None:
+    ask("init", "--empty")
+    assert "release create" in complaint("export", str(tmp_path / "export"))
+    assert "accepted" in complaint("release", "create")
+    assert show("release", "list") == "There is no release yet.\n"
+    assert not (tmp_path / "export").exists()
+
+
+@pytest.mark.slow
+def test_a_report_is_printed_or_written_to_a_file(loaded_home: Path, tmp_path: Path) -> None:
+    hash = ask("release", "create", "--name", "first")["hash"]
+    printed = show("release", "report")
+    assert f"% Release 1, SHA-256 {hash}" in printed
+    assert r"\begin{tabular}{lrrr}" in printed and r"\end{table*}" in printed
+    file = tmp_path / "data.md"
+    place = ("--format", "markdown", "--output", str(file))
+    assert show("release", "report", *place) == f"The report on release 1 is in {file}.\n"
+    assert file.read_text("utf-8").startswith("# Data: release 1\n")
+    answer = ask("release", "report", "--release", "1")
+    assert (answer["release"], answer["hash"], answer["file"]) == (1, hash, None)
+    assert "There is no release 2" in complaint("release", "report", "--release", "2")
