@@ -1,4 +1,5 @@
-"""Answers that can't be stored are kept in memory, saved elsewhere, and stored when there is space."""
+"""Answers that can't be stored are kept in memory, saved elsewhere, and stored when there is
+space."""
 
 import contextlib
 import re
@@ -51,9 +52,10 @@ def put_aside(message: str) -> tuple[int, Path]:
 
 def refused(ask: Callable[..., Any], place: str = WORKER, **how: Any) -> str:
     """The message of a run that can store nothing."""
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(HedgerowError) as error:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(place, AWAY)
-        ask(**how)
+        with pytest.raises(HedgerowError) as error:
+            ask(**how)
     return str(error.value)
 
 

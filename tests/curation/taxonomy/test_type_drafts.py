@@ -1,16 +1,27 @@
-"""Drafts of user-defined types: what is refused, and how the rest is interpreted."""
+"""Hedge cues, and drafts of user-defined types: what is refused, and how the rest is read."""
 
 import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.generation.prompts import fill, sample_cues
 from curation.generation.providers.chat.answers import answer_model
+from curation.language.tokens import Analysis
 from curation.taxonomy.built_in import TAXONOMY, variant_type
+from curation.taxonomy.cues import (
+    HEDGE_CUES,
+    SPELLING,
+    cue_list,
+    find_cue,
+    find_phrase,
+    known_cue,
+    listed_cues,
+    new_cues,
+)
 from curation.taxonomy.guideline import ExampleKind, parse_guideline
 from curation.taxonomy.surface_check import SurfaceCheck
 from curation.taxonomy.type_drafts import (
@@ -26,6 +37,107 @@ from db.errors import HedgerowError
 from db.models import RunMetric
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.support.hostile import TEXTS
+
+PAPERS = [cue for cues in HEDGE_CUES.values() for cue in cues]
+
+
+def test_the_lists_are_the_papers_and_every_cue_is_found_as_printed_and_as_corrected() -> None:
+    for kind, number in (("word", 134), ("phrase", 45)):
+        assert len(HEDGE_CUES[kind]) == len(set(HEDGE_CUES[kind])) == number
+    assert {"appearence", "maynot", "why/if", "not guite sure", *SPELLING} <= set(PAPERS)
+    for cue in PAPERS:
+        for spelled in (cue, SPELLING.get(cue, cue)):
+            assert find_cue(Analysis(f"They say {spelled}, it rains."), cue), (cue, spelled)
+
+
+@pytest.mark.parametrize(
+    ("cue", "text"),
+    [
+        ("cant", "I can't be sure, but it rains."),
+        ("cant", "I can’t be sure, but it rains."),
+        ("appearence", "To all appearances, it rains."),
+        ("look like", "It looks like rain."),
+        ("seem like", "It seemed to me like rain."),
+        ("isnt clear", "It isn't clear whether it rains."),
+        ("isnt clear", "It is not clear whether it rains."),
+        ("maynot", "It may not be so, but it rains."),
+        ("not guite sure", "I'm not quite sure it rains."),
+        ("wether", "We ask whether it rains."),
+        ("why/if", "He wonders if it rains."),
+        ("not 100 % sure", "I'm not 100% sure it rains."),
+        ("not sure", "I'm not at all sure it rains."),
+        ("do not convincingly", "The data don't convincingly show rain."),
+        ("cannot claim", "She can't claim that it rains."),
+    ],
+)
+def test_inflection_spelling_and_interruption(cue: str, text: str) -> None:
+    assert find_cue(Analysis(text), cue)
+
+
+@pytest.mark.parametrize(
+    ("cue", "text"),
+    [
+        ("like", "It is likely that it rains."),
+        ("clear", "It is unclear whether it rains."),
+        ("clear", "It is clearly raining."),
+        ("may", "In maybe an hour it rains."),
+        ("not sure", "It is not raining, I am sure."),
+        ("not sure", "It is not so that I'm not a fool, sure."),
+        ("probably", "It rains."),
+    ],
+)
+def test_other_words_are_not_the_cue(cue: str, text: str) -> None:
+    assert not find_cue(Analysis(text), cue)
+
+
+def test_the_found_tokens_are_those_of_the_cue_also_for_a_user_defined_phrase() -> None:
+    analysis = Analysis("It looks to me like rain.")
+    (found,) = find_cue(analysis, "look like")
+    assert [analysis.words[i] for i in found] == ["looks", "like"]
+    assert find_phrase(Analysis("She ran out of steam."), "run out of")
+    assert not find_phrase(Analysis("She walked."), "run out of")
+
+
+@pytest.mark.parametrize(
+    ("text", "type_id", "own", "cue"),
+    [
+        ("The bridge is probably safe.", "word", (), "probably"),
+        ("It is possibly, perhaps probably safe.", "word", (), "possibly"),
+        ("I'm not entirely sure, but the bridge seems safe.", "phrase", (), "not entirely sure"),
+        ("The bridge is safe.", "word", (), None),
+        ("The bridge is probably safe.", "phrase", (), None),
+        ("The bridge is probably safe.", "a_type_of_ones_own", (), "probably"),
+        ("In my view the bridge is probably safe.", "mine", ("in my view",), "in my view"),
+        ("The bridge is probably safe.", "mine", ("in my view",), None),
+    ],
+)
+def test_a_known_cue_is_found_in_a_text(
+    text: str, type_id: str, own: tuple[str, ...], cue: str | None
+) -> None:
+    check = SurfaceCheck(require_cue=True, require_words=own)
+    entry = variant_type("word").model_copy(update={"id": type_id, "surface_check": check})
+    assert known_cue(text, cue_list(entry)) == cue
+    assert (listed_cues(entry) or ()) == HEDGE_CUES.get(type_id, own)
+
+
+@pytest.mark.parametrize(
+    ("text", "cues"),
+    [
+        ("I'm not entirely sure, but the bridge seems safe.", ["not entirely sure", "seem"]),
+        ("The bridge is seemingly safe.", ["seemingly"]),
+        ("The bridge can't be safe.", ["cant"]),
+        ("It's unclear whether the bridge is safe.", ["unclear", "whether"]),
+        ("I wonder if the bridge is safe.", ["wonder if"]),
+        ("Perhaps the bridge is safe.", []),
+        ("The bridge is safe or clean.", ["clean"]),
+    ],
+)
+def test_the_cues_that_a_text_brings_in_are_whole_and_new(text: str, cues: list[str]) -> None:
+    anchor = "The bridge is safe or sound."
+    assert new_cues(anchor=anchor, text=text, cues=PAPERS) == cues
+
+
+# -- drafts ---------------------------------------------------------------------------------------
 
 
 def changed(wanted: OwnType, **values: Any) -> OwnType:
@@ -59,7 +171,6 @@ def test_two_ids_fit_into_the_name_of_a_figure() -> None:
     assert len(f"ranked:{longest}>{second}") <= room
 
 
-@settings(max_examples=60, deadline=None)
 @given(label=st.text(max_size=60), taken=st.sets(st.sampled_from(["a", "type", "type_2", "all"])))
 def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[str]) -> None:
     type_id = free_id(label, taken)
@@ -71,36 +182,31 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("wanted", "values", "fact"),
     [
-        ({"label": "x"}, "a name of 2 to 40 characters, found 1"),
-        ({"label": "x" * 41}, "shorten it"),
-        ({"label": "VERBAL negation"}, "is already a type"),
-        ({"label": "negated antonym"}, "is already a type"),
-        ({"label": "A\0name"}, "control character"),
-        ({"definition": " "}, "Enter a definition of 10 to 1000 characters."),
-        ({"example": "every bridge is  safe."}, "the same as its anchor"),
-        ({"example": ""}, "an example of 1 to 2000"),
-        ({"example": "Perhaps not every bridge is safe."}, "does not pass the surface check"),
-        ({"example": "Every bridge is unsafe."}, "No new negator"),
-        ({"prompt_line": "Write {cue} here."}, "has no hedge cues"),
-        ({"guideline": "x" * 20_001}, "at most 20000"),
-        ({"surface_check": {"require_cue": True}}, "Only hedges can have hedge cues"),
-        ({"surface_check": {"require_words": ["x" * 61]}}, "of 1 to 60 characters"),
-        ({"surface_check": {"negative_prefixes": ["un1"]}}, "affixes of letters"),
+        (NEGATION, {"label": "x"}, "2 to 40 .* 1"),
+        (NEGATION, {"label": "x" * 41}, "2 to 40 .* 41"),
+        (NEGATION, {"label": "VERBAL negation"}, "'VERBAL negation'"),
+        (NEGATION, {"label": "negated antonym"}, "'negated antonym'"),
+        (NEGATION, {"label": "A\0name"}, "control"),
+        (NEGATION, {"definition": " "}, "definition"),
+        (NEGATION, {"example": "every bridge is  safe."}, "anchor"),
+        (NEGATION, {"example": ""}, "example of 1 to 2000"),
+        (NEGATION, {"example": "Perhaps not every bridge is safe."}, "surface check"),
+        (NEGATION, {"example": "Every bridge is unsafe."}, "negator"),
+        (NEGATION, {"prompt_line": "Write {cue} here."}, "cues"),
+        (NEGATION, {"guideline": "x" * 20_001}, "20000"),
+        (NEGATION, {"surface_check": {"require_cue": True}}, "hedges"),
+        (NEGATION, {"surface_check": {"require_words": ["x" * 61]}}, "1 to 60"),
+        (NEGATION, {"surface_check": {"negative_prefixes": ["un1"]}}, "affixes"),
+        (HEDGE, {"prompt_line": "hearsay"}, "0 times"),
+        (HEDGE, {"example": "The bridge is probably safe."}, "none of the cues"),
     ],
 )
-def test_mistakes_give_one_sentence(values: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(HedgerowError, match=message) as refused:
-        draft(changed(NEGATION, **values), TAXONOMY)
+def test_mistakes_give_one_sentence(wanted: OwnType, values: Mapping[str, Any], fact: str) -> None:
+    with pytest.raises(HedgerowError, match=fact) as refused:
+        draft(changed(wanted, **values), TAXONOMY)
     assert "\n" not in str(refused.value)
-
-
-def test_a_hedge_must_say_where_its_cue_goes_and_show_one() -> None:
-    with pytest.raises(HedgerowError, match="once in the prompt line, found it 0 times"):
-        draft(changed(HEDGE, prompt_line="hearsay"), TAXONOMY)
-    with pytest.raises(HedgerowError, match="has none of the cues"):
-        draft(changed(HEDGE, example="The bridge is probably safe."), TAXONOMY)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +214,14 @@ def test_a_hedge_must_say_where_its_cue_goes_and_show_one() -> None:
     [
         {"require_new": ["negator"], "forbid_new": ["negator"]},
         {"require_replaced_content": True, "forbid_replaced_content": True},
+        {"require_words": [" "]},
         {"require_new": ["noun"]},
         {"code": "import os"},
         {"max_lost_content": -1},
     ],
 )
 def test_a_check_that_cannot_be_is_refused(values: dict[str, Any]) -> None:
-    with pytest.raises(HedgerowError, match="The surface check cannot be used"):
+    with pytest.raises(HedgerowError, match="surface check"):
         read_check(values)
 
 
