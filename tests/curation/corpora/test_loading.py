@@ -1,9 +1,11 @@
-"""Loading the corpora: variants without a review are pending, and loading twice changes nothing."""
+"""Loading the corpora: what is decided or left to people, and what a later loading changes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
+from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
@@ -11,166 +13,169 @@ from curation.anchors.importing.formats import read_pasted
 from curation.anchors.importing.insert import About, add_anchors
 from curation.anchors.importing.preview import preview
 from curation.anchors.sources import sources_in_use
-from curation.content_uids import anchor_uid
+from curation.content_uids import anchor_uid, in_pending_fifth
 from curation.corpora import corpus_run
-from curation.corpora.corpus import CORPORA, Corpus
-from curation.corpora.loading import KIND, Loaded, add_families, load, missing_families
+from curation.corpora.corpus import CORPORA, STARTER, Corpus
+from curation.corpora.loading import (
+    KIND,
+    Families,
+    Loaded,
+    add_families,
+    add_what_is_new,
+    load,
+    missing_families,
+)
 from curation.diagnostics.measuring import measure_variants
+from curation.review.actions import accept, reject, shown
 from curation.review.bulk import apply_rule, parse_rule
+from curation.review.opinions.model_verdicts import model_reviewers, switch
+from curation.review.people.reviewers import is_reserved
+from curation.review.queue import status_counts
+from curation.review.settling import contested
 from curation.review.undo import undo
 from curation.taxonomy.project_types import seed_taxonomy
-from db.engine import reading, writing
-from db.models import Anchor, Diagnostic, Source, Split, Status, Variant, Verdict
+from db.engine import writing
+from db.models import (
+    Anchor,
+    Decision,
+    Diagnostic,
+    Reviewer,
+    ReviewerKind,
+    Source,
+    Split,
+    Status,
+    Variant,
+    Verdict,
+)
 from db.runs import create_run
-from tests.support.databases import both_databases
+from tests.support.databases import Copies, both_databases, opened
 from tests.support.factories import add_family, person
 
+SECOND = STARTER.second_reviewer
+WITHOUT = STARTER._replace(second_reviewer="", second_types=())
+FIRST = {(one["anchor"], one["type"]): one for one in STARTER.reviews()}
+CHANGES = [
+    one
+    for one in STARTER.second_reviews()
+    if not in_pending_fifth(anchor_uid(one["anchor"])) and one["type"] != "unsupported"
+]
+PLAIN = next(one for one in CHANGES if (one["anchor"], one["type"]) not in FIRST)
+TWICE = next(one for one in CHANGES if (one["anchor"], one["type"]) in FIRST)
 FREE = [CORPORA["antonyms"], CORPORA["claims"]]
-some_families = pytest.mark.parametrize("corpus", FREE, ids=lambda corpus: corpus.id)
+some_corpora = pytest.mark.parametrize("corpus", FREE, ids=lambda corpus: corpus.id)
 
 
-def add_some(engine: Engine, corpus: Corpus, count: int = 60) -> Loaded:
+@pytest.fixture
+def session(session: Session) -> Session:
+    seed_taxonomy(session)
+    return session
+
+
+def add(session: Session, corpus: Corpus, families: Families) -> Loaded:
+    run = create_run(session, kind=KIND, parameters={})
+    return add_families(session, corpus, families, run_id=run.id)
+
+
+def add_some(session: Session, corpus: Corpus, count: int = 60) -> Loaded:
     """Load the corpus' first families."""
-    with writing(engine) as session:
-        seed_taxonomy(session)
-        run = create_run(session, kind=KIND, parameters={})
-        missing = missing_families(session, corpus)
-        return add_families(session, corpus, dict([*missing.items()][:count]), run_id=run.id)
+    return add(session, corpus, dict([*missing_families(session, corpus).items()][:count]))
 
 
-def statuses(engine: Engine) -> Counter[Status]:
-    with reading(engine) as session:
-        query = select(col(Variant.status), func.count()).group_by(col(Variant.status))
-        return Counter(dict(session.execute(query).all()))
+def statuses(session: Session) -> dict[str, Status]:
+    """Uid → status of each variant."""
+    return dict(session.execute(select(col(Variant.uid), col(Variant.status))).all())
 
 
 @both_databases
-@some_families
-def test_unreviewed_variants_are_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
-    loaded = add_some(engine, corpus)
-    found = statuses(engine)
+@some_corpora
+def test_unreviewed_variants_are_pending_measured_and_of_the_source_of_their_anchor(
+    session: Session, corpus: Corpus
+) -> None:
+    add_family(session)  # so that the ids of sources and anchors differ
+    loaded = add_some(session, corpus)
+    own = select(col(Variant.status)).where(col(Variant.source_id) == 2)
+    found = Counter(session.execute(own).scalars())
     assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # only by the edits of its review
     assert found.total() == loaded.variants
     assert found[Status.PENDING] > 0.8 * loaded.variants
-    with reading(engine) as session:
-        measured = session.execute(select(func.count()).select_from(Diagnostic)).scalar_one()
+    measured = session.execute(select(func.count()).select_from(Diagnostic)).scalar_one()
     assert measured == loaded.variants
+    query = select(col(Anchor.source_id), col(Variant.source_id)).join(
+        Variant, col(Variant.anchor_id) == col(Anchor.id)
+    )
+    assert {tuple(row) for row in session.execute(query)} == {(1, 1), (2, 2)}
+    assert sources_in_use(session) == {1: "test", 2: corpus.source}
 
 
-@both_databases
-@some_families
-def test_every_variant_keeps_the_source_of_its_anchor(engine: Engine, corpus: Corpus) -> None:
-    with writing(engine) as session:
-        add_family(session)  # so that the ids of sources and anchors differ
-    add_some(engine, corpus, 10)
-    with reading(engine) as session:
-        query = select(col(Anchor.source_id), col(Variant.source_id)).join(
-            Variant, col(Variant.anchor_id) == col(Anchor.id)
-        )
-        found = set(session.execute(query).all())
-        names = sources_in_use(session)
-    assert {tuple(row) for row in found} == {(1, 1), (2, 2)}
-    assert names == {1: "test", 2: corpus.source}
-
-
-def test_an_anchor_that_is_known_is_left_unchanged(engine: Engine) -> None:
+def test_an_anchor_that_is_known_is_left_unchanged(session: Session) -> None:
     corpus = CORPORA["claims"]
     text = corpus.families()[0]["anchor"]
-    with writing(engine) as session:
-        add_family(session, text)
-    with reading(engine) as session:
-        missing = missing_families(session, corpus)
-    assert all(family["anchor"] != text for some in missing.values() for family in some)
+    add_family(session, text)
+    missing = missing_families(session, corpus)
+    assert len(missing) == corpus.anchors - 1 and anchor_uid(text) not in missing
 
 
-def test_the_anchors_of_a_pair_of_opposites_share_a_split(engine: Engine) -> None:
+def splits(session: Session) -> dict[str, Split]:
+    return dict(session.execute(select(col(Anchor.uid), col(Anchor.split))).all())
+
+
+def test_the_anchors_of_a_pair_of_opposites_share_a_split(session: Session) -> None:
     corpus = CORPORA["antonyms"]
-    pairs: dict[str, set[str]] = {}
-    of_pair: dict[str, list[str]] = {}
-    for family in corpus.families():
-        of_pair.setdefault(family["pair"], []).append(family["anchor"])
-    shared = {text for texts in of_pair.values() if len(texts) > 4 for text in texts}
-    with writing(engine) as session:
-        seed_taxonomy(session)
-        run = create_run(session, kind=KIND, parameters={})
-        missing = {
-            uid: some
-            for uid, some in missing_families(session, corpus).items()
-            if some[0]["anchor"] in shared
-        }
-        add_families(session, corpus, missing, run_id=run.id)
-        split = dict(session.execute(select(col(Anchor.uid), col(Anchor.split))).all())
+    pairs = Counter(family["pair"] for family in corpus.families())
+    missing = {
+        uid: some
+        for uid, some in missing_families(session, corpus).items()
+        if pairs[some[0]["pair"]] > 4
+    }
+    add(session, corpus, missing)
+    found, of_pair = splits(session), defaultdict(set)
     for uid, some in missing.items():
-        pairs.setdefault(some[0]["pair"], set()).add(split[uid])
-    assert all(len(found) == 1 for found in pairs.values())
-    assert len({one for found in pairs.values() for one in found}) > 1
+        of_pair[some[0]["pair"]].add(found[uid])
+    assert {len(some) for some in of_pair.values()} == {1}
+    assert len(set(found.values())) > 1
 
 
-@pytest.mark.slow
+@pytest.mark.soak("histories")
 def test_every_antonym_pair_stays_in_one_split_whatever_happens_to_its_anchors(
-    engine: Engine,
+    session: Session,
 ) -> None:
     corpus = CORPORA["antonyms"]
     pairs: dict[str, set[str]] = {}
     for family in corpus.families():
         pairs.setdefault(family["pair"], set()).add(anchor_uid(family["anchor"]))
-    with writing(engine) as session:
-        load(session, corpus)
-
-    def splits() -> dict[str, Split]:
-        with reading(engine) as session:
-            return dict(session.execute(select(col(Anchor.uid), col(Anchor.split))).all())
-
-    found = splits()
+    load(session, corpus)
+    found = splits(session)
     assert all(len({found[uid] for uid in uids}) == 1 for uids in pairs.values())
     assert len(found) == corpus.anchors and set(found.values()) == set(Split)
-    text = corpus.families()[0]["anchor"]
-    with writing(engine) as session:
-        anchor = session.execute(select(Anchor).where(col(Anchor.uid) == anchor_uid(text))).scalar()
-        assert anchor is not None
-        ada, new = person(session), "The patient in bed five stayed awake."
-        correct_anchor(session, anchor.id, new, reviewer_id=ada, expected_revision=1)
+    text, new = corpus.families()[0]["anchor"], "The patient in bed five stayed awake."
+    anchor = session.execute(select(Anchor).where(col(Anchor.uid) == anchor_uid(text))).scalar_one()
+    correct_anchor(session, anchor.id, new, reviewer_id=person(session), expected_revision=1)
     for again in (text, new):  # a user has the sentence in a file, unchanged or corrected
-        with writing(engine) as session:
-            shown = preview(session, read_pasted(again), column="text")
-            add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
-    with writing(engine) as session:
-        assert load(session, corpus) == Loaded(0, 0, 0)
-    assert splits() == found
+        shown = preview(session, read_pasted(again), column="text")
+        add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
+    assert load(session, corpus) == Loaded(0, 0, 0)
+    assert splits(session) == found
 
 
 def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
-    engine: Engine,
+    session: Session,
 ) -> None:
     corpus = CORPORA["antonyms"]
-    add_some(engine, corpus)
-    with writing(engine) as session:
-        add_family(session, "The lamp is lit.")
-        measure_variants(session, session.execute(select(col(Variant.id))).scalars())
-        ada = person(session, "Ada")
-    before = statuses(engine)
-    with writing(engine) as session:
-        rule = corpus_run.unflagged(corpus)
-        applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+    add_some(session, corpus)
+    measure_variants(session, [v.id for v in add_family(session, "The lamp is lit.").values()])
+    ada, before = person(session, "Ada"), statuses(session)
+    rule = corpus_run.unflagged(corpus)
+    applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
     assert applied.matches.total > 100
-    with reading(engine) as session:
-        query = (
-            select(col(Source.name).distinct())
-            .join(Anchor, col(Anchor.source_id) == Source.id)
-            .join(Variant, col(Variant.anchor_id) == Anchor.id)
-            .where(col(Variant.status) == Status.ACCEPTED)
-        )
-        assert list(session.execute(query).scalars()) == [corpus.source]
-    with writing(engine) as session:
-        undo(session, reviewer_id=ada)
-    assert statuses(engine) == before
-
-
-def test_a_second_loading_adds_nothing(engine: Engine) -> None:
-    with writing(engine) as session:
-        load(session, CORPORA["starter"])
-    with writing(engine) as session:
-        assert load(session, CORPORA["starter"]) == Loaded(0, 0, 0)
+    query = (
+        select(col(Source.name))
+        .distinct()
+        .join(Variant, col(Variant.source_id) == Source.id)
+        .where(col(Variant.status) == Status.ACCEPTED)
+    )
+    assert list(session.execute(query).scalars()) == [corpus.source]
+    undo(session, reviewer_id=ada)
+    assert statuses(session) == before
 
 
 @pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.id)
@@ -182,15 +187,182 @@ def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus:
 
 
 def test_a_corpus_that_was_reviewed_whole_has_what_its_reviewer_rejected_and_accepted(
-    engine: Engine,
+    session: Session,
 ) -> None:
     corpus = CORPORA["exclusions"]
     rejected = {review["of"] for review in corpus.reviews()}
-    add_some(engine, corpus, count=corpus.anchors)
-    with reading(engine) as session:
-        query = select(col(Variant.text), col(Variant.status))
-        found = session.execute(query).all()
-    assert {status for _, status in found} == {Status.ACCEPTED, Status.REJECTED, Status.PENDING}
-    refused = {text for text, status in found if status == Status.REJECTED}
-    assert refused and refused <= rejected
-    assert not any(text in rejected for text, status in found if status == Status.ACCEPTED)
+    add_some(session, corpus, count=corpus.anchors)
+    texts: dict[Status, set[str]] = defaultdict(set)
+    for text, status in session.execute(select(col(Variant.text), col(Variant.status))):
+        texts[status].add(text)
+    assert set(texts) == {Status.ACCEPTED, Status.REJECTED, Status.PENDING}
+    assert texts[Status.REJECTED] <= rejected and not texts[Status.ACCEPTED] & rejected
+
+
+@pytest.mark.slow
+def test_the_starter_corpus_arrives_and_a_second_loading_changes_nothing(
+    starter_engine: Engine,
+) -> None:
+    def counts(session: Session) -> list[int]:
+        tables = (Anchor, Variant, Decision, Diagnostic)
+        return [session.execute(select(func.count()).select_from(t)).scalar_one() for t in tables]
+
+    with writing(starter_engine) as session:
+        before, found = counts(session), status_counts(session)
+        # Every variant except edited ones comes from the families: 6 x 1,369 + 1,292 + 721.
+        originals = select(func.count()).where(col(Variant.parent_id).is_(None))
+        assert session.execute(originals).scalar_one() == 10_227
+        people = select(Reviewer).where(col(Reviewer.kind) == ReviewerKind.PERSON)
+        assert session.execute(people).first() is None
+        assert before[0] == 1369 and before[1] == before[3]
+        assert sum(number[Status.REJECTED] for number in found.values()) == 1
+        assert sum(number[Status.CONFLICT] for number in found.values()) == 0
+        rows = session.execute(
+            select(col(Anchor.uid), col(Anchor.split), func.count(Decision.id))
+            .join(Variant, col(Variant.anchor_id) == Anchor.id)
+            .outerjoin(Decision, col(Decision.variant_id) == Variant.id)
+            .group_by(Anchor.uid, Anchor.split)
+        ).all()
+        text = "Dark clouds hang over the fishing harbour, or so it seems."
+        child = find(session, text)
+        parent = session.get_one(Variant, child.parent_id)
+        assert (parent.status, child.status) == (Status.SUPERSEDED, Status.ACCEPTED)
+        assert child.cue == parent.cue
+        assert load(session, STARTER) == Loaded(0, 0, 0)
+        assert (counts(session), status_counts(session)) == (before, found)
+    # The pending fifth is undecided and spread over the splits.
+    assert all((decisions == 0) == in_pending_fifth(uid) for uid, _, decisions in rows)
+    pending = [row for row in rows if in_pending_fifth(row[0])]
+    assert 0.15 < len(pending) / len(rows) < 0.25
+    for group in (pending, rows):
+        assert 0.85 < sum(split == Split.TRAIN for _, split, _ in group) / len(group) < 0.95
+
+
+@pytest.fixture(scope="module")
+def wanted() -> set[str]:
+    """Some anchors with remarks of the second review, and some without."""
+    reviewed = [PLAIN, TWICE, *STARTER.second_reviews()[::8]]
+    return {anchor_uid(one["anchor"]) for one in [*reviewed, *STARTER.families()[::30]]}
+
+
+def load_new(session: Session, wanted: set[str]) -> Loaded:
+    found = missing_families(session, STARTER)
+    return add(session, STARTER, {uid: some for uid, some in found.items() if uid in wanted})
+
+
+def load_old(session: Session, wanted: set[str]) -> None:
+    """Loaded by an old version of Hedgerow without unsupported variants and a second review."""
+    families = {
+        uid: [{k: v for k, v in one.items() if k != "unsupported"} for one in found]
+        for uid, found in missing_families(session, STARTER).items()
+        if uid in wanted
+    }
+    add(session, WITHOUT, families)
+
+
+def renew(session: Session) -> Loaded:
+    run = create_run(session, kind=KIND, parameters={})
+    return add_what_is_new(session, STARTER, run_id=run.id)
+
+
+def find(session: Session, text: str) -> Variant:
+    return session.execute(select(Variant).where(col(Variant.text) == text)).scalar_one()
+
+
+def of(session: Session, review: dict[str, str]) -> Variant:
+    """The variant with a remark of the second review, as the first review left it."""
+    return session.get_one(Variant, find(session, review["text"]).parent_id)
+
+
+def before(session: Session, review: dict[str, str]) -> Variant:
+    """The same before the second review."""
+    query = (
+        select(Variant)
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .where(
+            col(Anchor.uid) == anchor_uid(review["anchor"]),
+            col(Variant.type_id) == review["type"],
+            col(Variant.status) == Status.ACCEPTED,
+        )
+    )
+    return session.execute(query).scalar_one()
+
+
+@both_databases
+def test_the_second_reviews_edits_replace_what_the_first_had_accepted(
+    session: Session, wanted: set[str]
+) -> None:
+    load_new(session, wanted)
+    for review in (PLAIN, TWICE):
+        target = of(session, review)
+        assert target.status is Status.SUPERSEDED
+        assert find(session, review["text"]).status is Status.ACCEPTED
+        assert (target.parent_id is not None) == (review is TWICE)
+        assert not contested(session, [target])  # models need no person to settle it
+    assert Status.CONFLICT not in statuses(session).values()
+    (second,) = [one for one in model_reviewers(session) if one.name == SECOND]
+    switch(session, second.id, counts=False)
+    assert of(session, PLAIN).status is Status.ACCEPTED
+
+
+@both_databases
+def test_upgrading_an_older_project_gives_the_current_state_and_is_idempotent(
+    session: Session, wanted: set[str], copies: Copies, tmp_path: Path
+) -> None:
+    load_old(session, wanted)
+    old = statuses(session)
+    added = renew(session)
+    found = statuses(session)
+    assert added.anchors == 0 and added.variants == len(found) - len(old) > 20
+    assert renew(session) == Loaded(0, 0, 0)
+    assert statuses(session) == found
+    assert of(session, TWICE).status is Status.SUPERSEDED
+    by = select(Reviewer.name, func.count()).join(Decision).group_by(Reviewer.name)
+    assert dict(session.execute(by).all())[SECOND] == added.decisions
+    with opened(copies.project(tmp_path / "new.db")) as engine, writing(engine) as other:
+        load_new(other, wanted)
+        assert statuses(other) == found
+
+
+def test_decisions_of_people_stay_unchanged(session: Session, wanted: set[str]) -> None:
+    load_old(session, wanted)
+    ada, kept = person(session, "Ada"), before(session, PLAIN)
+    accept(session, shown(kept), reviewer_id=ada)
+    reject(session, shown(before(session, TWICE)), reviewer_id=ada, reason="not_a_hedge")
+    renew(session)
+    assert statuses(session)[kept.uid] is Status.ACCEPTED
+    texts = set(session.execute(select(col(Variant.text))).scalars())
+    assert not texts & {PLAIN["text"], TWICE["text"]}
+
+
+def test_an_anchor_that_was_corrected_or_retired_gets_nothing_new(
+    session: Session, wanted: set[str]
+) -> None:
+    load_old(session, wanted)
+    session.execute(update(Anchor).values(revision=2))
+    assert renew(session) == Loaded(0, 0, 0)
+
+
+def test_unsupported_variants_are_accepted_in_its_name_but_for_the_pending_fifth(
+    session: Session, wanted: set[str]
+) -> None:
+    load_new(session, wanted)
+    accepts = (col(Decision.variant_id) == Variant.id) & (col(Decision.verdict) == Verdict.ACCEPT)
+    rows = session.execute(
+        select(col(Anchor.uid), col(Variant.status), col(Reviewer.name))
+        .select_from(Variant)
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .outerjoin(Decision, accepts)
+        .outerjoin(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
+        .where(col(Variant.type_id) == "unsupported", col(Variant.parent_id).is_(None))
+    ).all()
+    found = {(in_pending_fifth(uid), status, name) for uid, status, name in rows}
+    edited = {one for one in found if one[1] is Status.SUPERSEDED}  # by its own edit
+    assert found - edited == {
+        (True, Status.PENDING, None),
+        (False, Status.ACCEPTED, SECOND),
+    }
+
+
+def test_nobody_can_review_under_its_name() -> None:
+    assert is_reserved(SECOND.upper())

@@ -1,11 +1,14 @@
-"""Changing the project's settings: what is stored, and the effect on every variant."""
+"""Opening a project, and changing its settings: their effect on every variant."""
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from huggingface_hub.errors import OfflineModeIsEnabled
 from sqlalchemy import Engine, select
+from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -19,17 +22,31 @@ from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_i
 from curation.project.shared_settings import change_encoder, change_threshold, count_over_threshold
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import execute
+from db.execution import Work, execute
 from db.models import Anchor, Diagnostic, Variant
 from db.runs import create_run
 from db.settings import load_settings
-from tests.support.checkpoints import checkpoint
-from tests.support.databases import Fill, both_databases, one_database
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, add_variant
 
-pytestmark = both_databases
-
+OPEN = """
+from curation.project.opening import open_project
+from db.settings import load_settings
+open_project(load_settings()).dispose()
+"""
 ANCHORS = ["The bridge is safe.", "The old bridge by the mill is safe for lorries."]
+
+
+@pytest.mark.slow
+@both_databases
+def test_processes_that_open_a_new_project_at_once_all_find_it_made(
+    url: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", url.render_as_string(hide_password=False))
+    command = [sys.executable, "-c", OPEN]
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    ended = [(process.communicate(timeout=120)[1], process.returncode) for process in started]
+    assert ended == [("", 0)] * 2
 
 
 @pytest.fixture
@@ -51,7 +68,10 @@ def add_cosines(session: Session, name: str, *, scale: float) -> None:
     save_cosines(session, {i: i * scale for i in ids}, encoder_id=encoder.id)
 
 
-def kept(session: Session) -> dict[int, tuple[int, float, float]]:
+Kept = dict[int, tuple[int, float, float]]
+
+
+def kept(session: Session) -> Kept:
     """(flags, hardness, suspicion) of every variant."""
     rows = session.execute(
         select(Diagnostic, Variant).join(Variant, col(Variant.id) == Diagnostic.variant_id)
@@ -59,101 +79,84 @@ def kept(session: Session) -> dict[int, tuple[int, float, float]]:
     return {d.variant_id: (d.flags, v.hardness, v.suspicion) for d, v in rows}
 
 
-def measured_again(session: Session) -> dict[int, tuple[int, float, float]]:
-    """The result of measuring everything with the current settings."""
-    measure_variants(session, list(kept(session)))
-    session.expire_all()
-    return kept(session)
-
-
-def reorder(engine: Engine) -> dict[str, object]:
+def now_kept(engine: Engine) -> Kept:
+    """The same, after a check that it is the result of measuring with the current settings."""
     with writing(engine) as session:
-        run_id = create_run(session, kind=queue_order.KIND, parameters={}).id
-    return execute(engine, load_settings(), run_id, {queue_order.KIND: queue_order.work})
-
-
-def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> None:
-    with writing(measured) as session:
         before = kept(session)
-        assert count_over_threshold(session, 5) == (0, count_above(session, 5))
-        assert change_threshold(session, 5)
-        assert queue_order.count_to_reorder(session) == 14
-    assert reorder(measured)["variants"] == 14
-    with writing(measured) as session:
-        after = kept(session)
-        over = [key for key, (flags, _, _) in after.items() if Flag.OVER_THRESHOLD & flags]
-        assert len(over) == count_above(session, 5) > 0
-        assert all(after[key][1] == 0 for key in over)
-        assert after != before
-        assert after == measured_again(session)
-        assert queue_order.count_to_reorder(session) == 0
+        measure_variants(session, list(before))
+        session.expire_all()
+        assert kept(session) == before
+    return before
+
+
+def work(engine: Engine, kind: str, worker: Work) -> dict[str, object]:
+    with writing(engine) as session:
+        run_id = create_run(session, kind=kind, parameters={}).id
+    return execute(engine, load_settings(), run_id, {kind: worker})
+
+
+def reorder(engine: Engine) -> object:
+    return work(engine, queue_order.KIND, queue_order.work)["variants"]
 
 
 def count_above(session: Session, value: int) -> int:
-    rows = session.execute(select(col(Diagnostic.levenshtein))).scalars()
-    return sum(distance > value for distance in rows)
+    return sum(d > value for d in session.execute(select(col(Diagnostic.levenshtein))).scalars())
 
 
+@both_databases
+def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> None:
+    with writing(measured) as session:
+        before, above = kept(session), count_above(session, 5)
+        assert not change_threshold(session, 60)  # the same
+        assert queue_order.count_to_reorder(session) == 0
+        assert count_over_threshold(session, 5) == (0, above)
+        assert change_threshold(session, 5)
+        assert queue_order.count_to_reorder(session) == 14
+    assert reorder(measured) == 14
+    after = now_kept(measured)
+    over = [key for key, (flags, _, _) in after.items() if Flag.OVER_THRESHOLD & flags]
+    assert len(over) == above > 0 and after != before
+    assert all(after[key][1] == 0 for key in over)
+    assert reorder(measured) == 0
+
+
+@both_databases
 def test_free_form_types_and_retired_variants_are_not_above_the_threshold(
     measured: Engine,
 ) -> None:
     with writing(measured) as session:
-        before = count_over_threshold(session, 5).then
-        far = add_variant(
-            session, session.get_one(Anchor, 1), "affirmation", "Nobody needs to fear for lorries."
-        )
+        before, above = count_over_threshold(session, 5).then, count_above(session, 5)
+        text = "Nobody needs to fear for lorries."
+        far = add_variant(session, session.get_one(Anchor, 1), "affirmation", text)
         measure_variants(session, [far.id])
-        assert count_above(session, 5) == before + 1
+        assert count_above(session, 5) == above + 1
         assert count_over_threshold(session, 5).then == before
-        above = select(col(Diagnostic.variant_id)).where(col(Diagnostic.levenshtein) > 5)
-        first = session.execute(above.order_by(col(Diagnostic.variant_id)).limit(1)).scalar_one()
-        session.get_one(Variant, first).retired = True
+        query = select(col(Diagnostic.variant_id)).where(col(Diagnostic.levenshtein) > 5)
+        session.get_one(Variant, min(session.execute(query).scalars())).retired = True
         session.flush()
         assert count_over_threshold(session, 5).then == before - 1
 
 
-def test_the_same_threshold_again_changes_nothing(measured: Engine) -> None:
-    with writing(measured) as session:
-        assert not change_threshold(session, 60)
-        assert queue_order.count_to_reorder(session) == 0
-    assert reorder(measured)["variants"] == 0
-
-
-@one_database
 @pytest.mark.parametrize("value", [0, -3, 10_001])
-def test_a_threshold_out_of_range_is_refused(measured: Engine, value: int) -> None:
-    with pytest.raises(HedgerowError, match="1 to 10,000"), writing(measured) as session:
+def test_a_threshold_out_of_range_is_refused(session: Session, value: int) -> None:
+    with pytest.raises(HedgerowError, match="1 to 10,000"):
         change_threshold(session, value)
-    with reading(measured) as session:
-        assert get_setting(session, THRESHOLD) == 60
+    assert get_setting(session, THRESHOLD) == 60
 
 
-def test_a_reorder_that_was_interrupted_is_carried_on(
-    measured: Engine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("meanwhile", "left"), [(5, 10), (12, 14)])
+def test_a_reorder_that_was_interrupted_goes_on_or_starts_again_after_a_change(
+    measured: Engine, monkeypatch: pytest.MonkeyPatch, meanwhile: int, left: int
 ) -> None:
     monkeypatch.setattr(queue_order, "BLOCK", 4)
     with writing(measured) as session:
         change_threshold(session, 5)
     assert queue_order.reorder_block(measured) == 4
-    with reading(measured) as session:
-        assert queue_order.count_to_reorder(session) == 10
-    assert reorder(measured)["variants"] == 10
     with writing(measured) as session:
-        assert kept(session) == measured_again(session)
-
-
-def test_a_change_during_a_reorder_starts_it_again(
-    measured: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queue_order, "BLOCK", 4)
-    with writing(measured) as session:
-        change_threshold(session, 5)
-    queue_order.reorder_block(measured)
-    with writing(measured) as session:
-        change_threshold(session, 12)
-    assert reorder(measured)["variants"] == 14
-    with writing(measured) as session:
-        assert kept(session) == measured_again(session)
+        change_threshold(session, meanwhile)
+        assert queue_order.count_to_reorder(session) == left
+    assert reorder(measured) == left
+    now_kept(measured)
 
 
 @pytest.fixture(autouse=True)
@@ -180,6 +183,7 @@ def use(engine: Engine, typed: str) -> bool:
         return change_encoder(session, load_settings(), typed)
 
 
+@both_databases
 def test_another_encoder_orders_by_its_own_cosines(measured: Engine) -> None:
     with writing(measured) as session:
         before = kept(session)
@@ -187,19 +191,12 @@ def test_another_encoder_orders_by_its_own_cosines(measured: Engine) -> None:
         assert kept(session) == before  # another encoder's measurements do not reorder
     assert use(measured, "company/other")
     reorder(measured)
-    with writing(measured) as session:
-        after = kept(session)
-        assert all(after[key][1] < before[key][1] for key in before)
-        assert all(after[key][2] > before[key][2] for key in before)
-        assert after == measured_again(session)
+    after = now_kept(measured)
+    assert all(after[key][1] < before[key][1] and after[key][2] > before[key][2] for key in before)
     assert use(measured, "all-MiniLM-L6-v2")
     reorder(measured)
-    with reading(measured) as session:
-        assert kept(session) == before
-
-
-@one_database
-def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> None:
+    assert now_kept(measured) == before
+    # Without cosines, hardness is open.
     use(measured, "company/unheard-of")
     reorder(measured)
     with reading(measured) as session:
@@ -207,35 +204,29 @@ def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> No
         assert active_encoder_id(session) is None
 
 
-@one_database
 @pytest.mark.parametrize(
     "typed",
     ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing", "nope/none", "./empty"],
 )
-def test_a_name_that_cannot_be_an_encoder_is_refused(measured: Engine, typed: str) -> None:
+def test_a_name_that_cannot_be_an_encoder_is_refused(engine: Engine, typed: str) -> None:
     Path("empty").mkdir()
     with pytest.raises(HedgerowError):
-        use(measured, typed)
-    with reading(measured) as session:
+        use(engine, typed)
+    with reading(engine) as session:
         assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
-        assert queue_order.count_to_reorder(session) == 0
 
 
-@one_database
-def test_a_trained_encoder_is_known_by_its_name_and_by_its_folder(measured: Engine) -> None:
-    settings = load_settings()
+def test_a_trained_encoder_is_known_by_its_name_and_by_its_folder(engine: Engine) -> None:
+    settings, name = load_settings(), "run 1: mine"
     folder = model_folder(settings.data_folder / "runs/1/model")
-    with writing(measured) as session:
-        register_encoder(session, name="run 1: mine", hash_="e" * 64).path = "runs/1/model"
-    assert use(measured, "run 1: mine")
-    with reading(measured) as session:
-        assert encoder_source(session, settings, "run 1: mine") == str(folder)
-        assert known_encoders(session)[:2] == ["run 1: mine", "all-MiniLM-L6-v2"]
-    assert not use(measured, str(folder))
-    assert use(measured, "all-MiniLM-L6-v2")
-    assert use(measured, str(folder))
-    with reading(measured) as session:
-        assert get_setting(session, ACTIVE_ENCODER) == "run 1: mine"
+    with writing(engine) as session:
+        register_encoder(session, name=name, hash_="e" * 64).path = "runs/1/model"
+    changed = [use(engine, typed) for typed in (name, str(folder), "all-MiniLM-L6-v2", str(folder))]
+    assert changed == [True, False, True, True]
+    with reading(engine) as session:
+        assert get_setting(session, ACTIVE_ENCODER) == name
+        assert encoder_source(session, settings, name) == str(folder)
+        assert known_encoders(session)[:2] == [name, "all-MiniLM-L6-v2"]
 
 
 @pytest.fixture
@@ -248,12 +239,6 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return loaded
 
 
-def diagnose(engine: Engine) -> dict[str, object]:
-    with writing(engine) as session:
-        run_id = create_run(session, kind="diagnose", parameters={}).id
-    return execute(engine, load_settings(), run_id, {"diagnose": measuring.work})
-
-
 def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
     measured: Engine, encoders: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,38 +246,33 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
     monkeypatch.setattr(cosines, "BLOCK", 5)
 
     def change(name: str) -> None:
-        encoders.append(name)
         if name == "company/first":
             use(measured, "company/second")
 
     monkeypatch.setattr(measuring, "load_encoder", change)
-    done = diagnose(measured)
+    done = work(measured, "diagnose", measuring.work)
     assert done == {"encoder": "company/second", "measured": 0, "cosines": 5 + 14}
-    with writing(measured) as session:
-        assert {hard > 0 for _, hard, _ in kept(session).values()} == {True}
-        assert kept(session) == measured_again(session)
+    assert {hard > 0 for _, hard, _ in now_kept(measured).values()} == {True}
 
 
-@one_database
 def test_a_model_that_is_not_an_encoder_never_becomes_the_active_one(
-    measured: Engine, tmp_path: Path
+    engine: Engine, tmp_path: Path
 ) -> None:
-    folder = checkpoint("LlamaForCausalLM", tmp_path / "llama")
-    with pytest.raises(HedgerowError, match="found LlamaForCausalLM"), writing(measured) as session:
-        change_encoder(session, load_settings(), str(folder))
-    with reading(measured) as session:
+    folder = model_folder(tmp_path / "llama")
+    (folder / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}')
+    with pytest.raises(HedgerowError, match="LlamaForCausalLM"):
+        use(engine, str(folder))
+    with reading(engine) as session:
         assert get_setting(session, ACTIVE_ENCODER) == DEFAULT_ENCODER
         assert known_encoders(session) == [DEFAULT_ENCODER, TRAINED_ENCODER]
 
 
-@one_database
 def test_a_folder_that_holds_a_known_encoder_takes_its_name(
     measured: Engine, encoders: list[str], tmp_path: Path
 ) -> None:
-    copy = model_folder(tmp_path / "all-MiniLM-L6-v2")
-    use(measured, str(copy))
-    diagnose(measured)
-    with writing(measured) as session:
+    use(measured, str(model_folder(tmp_path / "all-MiniLM-L6-v2")))
+    work(measured, "diagnose", measuring.work)
+    with reading(measured) as session:
         assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
-        assert kept(session) == measured_again(session)
+    now_kept(measured)
     assert encoders == []  # nothing was missing, so nothing was loaded
