@@ -1,3 +1,12 @@
-"""A reviewer's window over three families."""
+"""The project that a reviewer's window shows."""
 
-from tests.support.reviewing import state as state
+import pytest
+
+from curation.review.browser_window.key_actions import ReviewState
+from tests.curation.review.desk import Desk
+
+
+@pytest.fixture
+def desk(state: ReviewState) -> Desk:
+    """Three families; their verbal variants are 1, 8 and 15."""
+    return Desk(state.engine)
