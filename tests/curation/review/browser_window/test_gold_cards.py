@@ -1,288 +1,288 @@
-"""Gold items in the queue: at their rate, never for their maker, and like any pending card."""
+"""Gold items in the queue: at their rate, never for their maker, and like any pending card. The
+cards of a calibration sample: blind for each person until they have decided."""
 
 from itertools import pairwise
 
 import pytest
-from sqlalchemy import select
-from sqlmodel import col
 
 from curation.project.opening import GOLD_RATE, put_setting
-from curation.review import actions
-from curation.review.browser_window.details import details_of
+from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.browser_window.selection import VariantSelection
+from curation.review.browser_window.selection import VariantSelection, sample_selection
+from curation.review.calibration.sample import SampleRequest, address_name
+from curation.review.cards import Card
 from curation.review.discussing import mark as mark_to_discuss
 from curation.review.gold import items, mixing
+from curation.review.history import history
 from curation.review.notes import add_note
+from curation.review.opinions.stored import show_opinions
 from curation.review.queue import Queue
-from curation.review.shown_card import shown
-from db.engine import reading, writing
-from db.models import Decision, GoldUse, Status, Variant, Verdict
-from tests.support.databases import both_databases, one_database
-from tests.support.factories import add_family, person
-from tests.support.reviewing import VERBAL, colleague, draw
+from db.engine import writing
+from db.models import Decision, GoldUse, Status, Variant
+from tests.curation.review.desk import A, Desk, R, refused
+from tests.support.databases import both_databases
+from tests.support.factories import add_family, add_opinion, draw_sample, judge, person
+from tests.support.reviewing import colleague, draw, status
 
-pytestmark = both_databases
+GOLD = 15
+"""The last verbal variant."""
 
 
 @pytest.fixture
-def gold(state: ReviewState) -> int:
-    """The id of a gold item that Lena has created, of the type under review. Every card is gold."""
-    with writing(state.engine) as session:
-        put_setting(session, GOLD_RATE, 1)
-        lena = person(session, "Lena")
-        variant = session.execute(VERBAL).scalars().all()[2]
-        add_note(session, variant.id, reviewer_id=lena, text="A secret.")
-        made = items.mark(
-            session, variant.uid, Verdict.REJECT, reviewer_id=lena, reason="wrong_scope"
-        )
-        mark_to_discuss(session, variant.id, reviewer_id=lena, remark="Another secret.")
+def gold(state: ReviewState, desk: Desk) -> ReviewState:
+    """Lena has created a gold item of the type under review. Every card is gold."""
+    lena = desk.who("Lena")
+    desk.write(put_setting, GOLD_RATE, 1)
+    desk.write(add_note, GOLD, reviewer_id=lena, text="A secret.")
+    desk.write(items.mark, desk.uid(GOLD), R, reviewer_id=lena, reason="wrong_scope")
+    desk.write(mark_to_discuss, GOLD, reviewer_id=lena, remark="Another secret.")
     state.recount()
-    return made.variant_id
+    return state
 
 
-def stored(state: ReviewState, variant_id: int) -> list[Decision]:
-    with reading(state.engine) as session:
-        query = select(Decision).where(col(Decision.variant_id) == variant_id)
-        return list(session.execute(query.order_by(col(Decision.id))).scalars())
+def focus(state: ReviewState) -> Card:
+    found = state.view().focus
+    assert found is not None
+    return found
 
 
+def details(state: ReviewState) -> Details:
+    return Desk(state.engine).read(details_of, state, focus(state), hidden=False)
+
+
+@both_databases
 def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
-    state: ReviewState, gold: int
+    gold: ReviewState, desk: Desk
 ) -> None:
-    left = state.pending("verbal")
-    card = draw(state)
-    assert card.variant_id == gold and not card.settles and not card.blind
-    view = state.view()
-    assert view.focus is not None and view.hidden == frozenset()
-    assert (view.focus.variant.status, view.focus.notes) == (Status.PENDING, 0)
-    state.accept(card)
-    assert state.message == "Accepted: “The bridge is not safe.” Press Z to undo."
-    assert state.pending("verbal") == left - 1
-    settlement, answer = stored(state, gold)
-    assert (answer.verdict, answer.adjudicates, answer.blind) == (Verdict.ACCEPT, False, True)
-    assert settlement.adjudicates
-    with reading(state.engine) as session:
-        assert session.get_one(Variant, gold).status is Status.REJECTED
-    assert draw(state).variant_id != gold  # once
+    left = gold.pending("verbal")
+    card = draw(gold)
+    assert (card.variant_id, card.settles, card.blind) == (GOLD, False, False)
+    assert gold.view().hidden == frozenset()
+    assert (focus(gold).variant.status, focus(gold).notes) == (Status.PENDING, 0)
+    gold.accept(card)
+    assert "Lena" not in gold.message and gold.pending("verbal") == left - 1
+    rows = [row for row in desk.rows(Decision) if row.variant_id == GOLD]
+    assert [(row.verdict, row.adjudicates, row.blind) for row in rows] == [
+        (R, True, False),
+        (A, False, True),
+    ]
+    assert status(gold, GOLD) is Status.REJECTED
+    assert draw(gold).variant_id != GOLD  # once
 
 
-def test_an_undo_shows_it_as_a_pending_card_again(state: ReviewState, gold: int) -> None:
-    left = state.pending("verbal")
-    state.reject_at_once(draw(state), "wrong_type")
-    assert state.message == "Rejected (wrong type): “The bridge is not safe.” Press Z to undo."
-    draw(state)
-    state.undo()
-    assert (state.message, state.pending("verbal")) == ("Rejection undone.", left)
-    card = draw(state)
-    assert card.variant_id == gold and card.gold and not card.settles
-    state.edit(card, text="The tunnel isn't safe.")
-    with reading(state.engine) as session:
-        assert session.get_one(Variant, gold).status is Status.REJECTED
-        assert len(items.gold_items(session)) == 1
+def test_an_undo_shows_it_as_a_pending_card_again(gold: ReviewState, desk: Desk) -> None:
+    left = gold.pending("verbal")
+    gold.reject_at_once(draw(gold), "wrong_type")
+    draw(gold)
+    gold.undo()
+    assert (gold.message, gold.pending("verbal")) == ("Rejection undone.", left)  # no settlement
+    card = draw(gold)
+    assert (card.variant_id, card.gold, card.settles) == (GOLD, True, False)
+    gold.edit(card, text="The tunnel isn't safe.")
+    assert status(gold, GOLD) is Status.REJECTED
+    assert len(desk.read(items.gold_items)) == 1
 
 
-def test_nothing_on_its_card_tells_what_others_did(state: ReviewState, gold: int) -> None:
-    with writing(state.engine) as session:
-        ben = person(session, "Ben")
-        variant = session.get_one(Variant, gold)
-        actions.accept(session, shown(variant), reviewer_id=ben)
-    card = draw(state)
-    assert card.variant_id == gold and state.message == ""
-    focus = state.view().focus
-    assert focus is not None
-    with writing(state.engine) as session:
-        known = details_of(session, state, focus, hidden=False)
-        assert known.past == known.written == known.removed == known.marks == known.models == []
-        add_note(session, gold, reviewer_id=state.reviewer_id, text="My own.")
-        known = details_of(session, state, focus, hidden=False)
-        assert [note.text for note in known.written] == ["My own."]
-    with writing(state.engine) as session:  # while the card is on the screen
-        actions.accept(session, shown(session.get_one(Variant, gold)), reviewer_id=ben)
-    focus = state.view().focus
-    assert focus is not None and focus.notes == 1 and state.message == ""
-    state.accept(draw(state))
-    assert (
-        state.message == "Accepted: “The bridge is not safe.” Press Z to undo." and not state.warn
-    )
+@both_databases
+def test_nothing_on_its_card_tells_what_others_did(gold: ReviewState, desk: Desk) -> None:
+    desk.decide("Ben", GOLD)
+    assert (draw(gold).variant_id, gold.message) == (GOLD, "")
+    known = details(gold)
+    assert known.past == known.written == known.removed == known.marks == known.models == []
+    desk.write(add_note, GOLD, reviewer_id=gold.reviewer_id, text="My own.")
+    assert [note.text for note in details(gold).written] == ["My own."]
+    desk.decide("Ben", GOLD)  # while the card is on the screen
+    assert (focus(gold).notes, gold.message) == (1, "")
+    gold.accept(draw(gold))
+    assert "Ben" not in gold.message and not gold.warn
 
 
-def test_as_a_sibling_it_looks_pending_too(state: ReviewState, gold: int) -> None:
-    with reading(state.engine) as session:
-        anchor_id = session.get_one(Variant, gold).anchor_id
-        other = session.execute(
-            select(col(Variant.id)).where(
-                col(Variant.anchor_id) == anchor_id, col(Variant.id) != gold
-            )
-        ).scalars()
-        sibling = next(iter(other))
-    state.pin(sibling)
-    focus = state.view().focus
-    assert focus is not None
-    with reading(state.engine) as session:
-        siblings = details_of(session, state, focus, hidden=False).siblings
-    assert {item.variant.status for item in siblings} == {Status.PENDING}
-    state.by_family = True
-    view = state.view()
-    assert gold in {item.variant.id for item in view.cards}
-    assert {item.variant.status for item in view.cards} == {Status.PENDING}
-    assert state.showings[gold].gold and not state.showings[gold].settles
+def test_as_a_sibling_it_looks_pending_too(gold: ReviewState) -> None:
+    gold.pin(GOLD + 1)
+    assert {item.variant.status for item in details(gold).siblings} == {Status.PENDING}
+    gold.by_family = True
+    found = {item.variant.id: item.variant.status for item in gold.view().cards}
+    assert found == dict.fromkeys(range(GOLD, GOLD + 7), Status.PENDING)
+    assert gold.showings[GOLD].gold and not gold.showings[GOLD].settles
 
 
-def test_the_maker_never_gets_it_and_sees_it_unchanged(state: ReviewState, gold: int) -> None:
-    lena = colleague(state, "Lena")
-    for _ in range(2):
+def test_the_maker_never_gets_it_and_sees_it_unchanged(gold: ReviewState) -> None:
+    lena = colleague(gold, "Lena")
+    for expected in (1, 8):
         card = draw(lena)
-        assert card.variant_id != gold
+        assert card.variant_id == expected
         lena.accept(card)
     assert lena.view().focus is None  # the queue is empty
-    lena.pin(gold)
+    lena.pin(GOLD)
     card = draw(lena)
     assert not card.gold and not card.settles  # it is changed where it was created
-    focus = lena.view().focus
-    assert focus is not None and focus.variant.status is Status.REJECTED
+    assert focus(lena).variant.status is Status.REJECTED
 
 
-def test_reviewers_who_decided_see_everything_and_cannot_settle_it(
-    state: ReviewState, gold: int
-) -> None:
-    state.accept(draw(state))
-    state.pin(gold)
-    card = draw(state)
+def test_reviewers_who_decided_see_everything_and_cannot_settle_it(gold: ReviewState) -> None:
+    gold.accept(draw(gold))
+    gold.pin(GOLD)
+    card = draw(gold)
     assert not card.gold and not card.settles
-    state.accept(card)
-    with reading(state.engine) as session:
-        assert session.get_one(Variant, gold).status is Status.REJECTED
+    gold.accept(card)
+    assert status(gold, GOLD) is Status.REJECTED
 
 
-def test_in_blind_mode_it_is_as_blind_as_the_others(state: ReviewState, gold: int) -> None:
-    state.blind = True
-    card = draw(state)
-    assert card.variant_id == gold and card.blind
-    state.accept(card)
-    assert "Lena" not in state.message and "settled" not in state.message
+def test_it_is_as_blind_as_the_others_and_in_one_window_only(gold: ReviewState) -> None:
+    gold.blind = True
+    card = draw(gold)
+    assert card.variant_id == GOLD and card.blind
+    assert draw(colleague(gold, "Cleo")).variant_id != GOLD
+    gold.accept(card)
+    assert "Lena" not in gold.message and "settled" not in gold.message
 
 
-def test_two_windows_do_not_get_the_same_one(state: ReviewState, gold: int) -> None:
-    assert draw(state).variant_id == gold
-    assert draw(colleague(state, "Cleo")).variant_id != gold
-
-
-@one_database
 def test_gold_items_appear_only_in_a_queue_of_their_type_and_source_with_other_cards(
-    state: ReviewState, gold: int
+    gold: ReviewState, desk: Desk
 ) -> None:
-    state.queue = Queue.SECOND_LOOK
-    assert state.view().focus is None
-    state.queue, state.type_id = Queue.PENDING, "word"
-    assert draw(state).variant_id != gold
-    state.type_id, state.source_id = "verbal", 99
-    state.restart()
-    assert state.view().focus is None
-    state.source_id = None
-    with writing(state.engine) as session:
-        for variant in session.execute(VERBAL).scalars():
-            if variant.id != gold:
-                actions.accept(session, shown(variant), reviewer_id=person(session, "Ben"))
-    assert state.view().focus is None
+    gold.queue = Queue.SECOND_LOOK
+    assert gold.view().focus is None
+    gold.queue, gold.type_id = Queue.PENDING, "word"
+    assert draw(gold).variant_id != GOLD
+    gold.type_id, gold.source_id = "verbal", 99
+    gold.restart()
+    assert gold.view().focus is None
+    gold.source_id = None
+    for variant_id in (1, 8):
+        desk.decide("Ben", variant_id)
+    assert gold.view().focus is None
 
 
-@one_database
 def test_without_a_rate_and_in_practice_there_are_no_gold_items(
-    state: ReviewState, gold: int
+    gold: ReviewState, desk: Desk
 ) -> None:
-    with writing(state.engine) as session:
-        put_setting(session, GOLD_RATE, 0)
-    assert draw(state).variant_id != gold
-    with writing(state.engine) as session:
-        put_setting(session, GOLD_RATE, 1)
-        made = items.gold_items(session)[0]
-        items.remove(session, made.uid)
-        items.mark(
-            session,
-            made.uid,
-            Verdict.REJECT,
-            reviewer_id=made.maker_id,
-            reason="wrong_scope",
-            use=GoldUse.TRAINING,
-        )
-    state.restart()
-    assert draw(state).variant_id != gold
+    desk.write(put_setting, GOLD_RATE, 0)
+    assert draw(gold).variant_id != GOLD
+    desk.write(put_setting, GOLD_RATE, 1)
+    uid, more = desk.uid(GOLD), {"reason": "wrong_scope", "use": GoldUse.TRAINING}
+    desk.write(items.remove, uid)
+    desk.write(items.mark, uid, R, reviewer_id=desk.who("Lena"), **more)
+    gold.restart()
+    assert draw(gold).variant_id != GOLD
 
 
 @pytest.fixture
 def many(state: ReviewState) -> ReviewState:
-    """Forty gold items among 200 pending variants; one card in five."""
+    """Twenty gold items among 100 pending variants; one card in five."""
     with writing(state.engine) as session:
         lena = person(session, "Lena")
-        for number in range(240):
+        for number in range(120):
             family = add_family(session, f"Door {number} is safe.", subject=f"door {number}")
             if number % 6 == 0:
-                items.mark(session, family["verbal"].uid, Verdict.ACCEPT, reviewer_id=lena)
+                items.mark(session, family["verbal"].uid, A, reviewer_id=lena)
         put_setting(session, GOLD_RATE, 5)
     state.recount()
     return state
 
 
-@one_database
+@pytest.mark.slow
 def test_one_card_in_so_many_is_a_gold_item_and_a_restart_changes_nothing(
     many: ReviewState,
 ) -> None:
     seen: list[bool] = []
-    for number in range(150):
+    for number in range(75):
         if number % 7 == 0:  # another window, another day
             many = colleague(many, "Ada")
         card = draw(many)
         seen.append(card.gold)
         many.accept(card)
-    assert 22 <= sum(seen) <= 38
     places = [place for place, is_gold in enumerate(seen) if is_gold]
     gaps = {later - earlier for earlier, later in pairwise(places)}
-    assert max(gaps) <= 9 and len(gaps) > 3  # nobody can count them
+    assert 10 <= len(places) <= 20 and max(gaps) <= 9 and len(gaps) > 3  # nobody can count them
+    first = {
+        Desk(many.engine).read(mixing.due, key, type_ids=["verbal"], source_id=None, passed=())
+        for key in Desk(many.engine).people("Ben", "Cleo", "Dora", "Eve")
+    }
+    assert len(first) > 1  # each has an order of their own
 
 
-@one_database
-def test_reviewers_get_them_in_an_order_of_their_own(many: ReviewState) -> None:
-    with writing(many.engine) as session:
-        put_setting(session, GOLD_RATE, 1)
-        first = {
-            mixing.due(session, key, type_ids=["verbal"], source_id=None, passed=())
-            for key in (person(session, name) for name in ("Ada", "Ben", "Cleo", "Dora"))
-        }
-    assert len(first) > 1
+def test_in_a_selection_it_is_open_until_one_has_decided(gold: ReviewState) -> None:
+    for window, open_ids in ((gold, {GOLD, 1}), (colleague(gold, "Lena"), {1})):
+        window.take(VariantSelection((GOLD, 1), "a search"))
+        assert window.selection is not None and window.selection.open == open_ids
+    card = draw(gold)
+    assert card.variant_id == GOLD and card.gold
+    gold.accept(card)
+    assert gold.selection is not None and gold.selection.open == {1}
+    gold.undo()
+    assert gold.selection.open == {GOLD, 1}
 
 
-def test_in_a_selection_it_is_open_until_one_has_decided(state: ReviewState, gold: int) -> None:
-    for window, size in ((state, 2), (colleague(state, "Lena"), 1)):
-        window.take(VariantSelection((gold, 1), "a search"))
-        assert window.selection is not None and len(window.selection.open or ()) == size
-    card = draw(state)
-    assert card.variant_id == gold and card.gold
-    state.accept(card)
-    assert state.selection is not None and state.selection.open == {1}
-    state.undo()
-    assert state.selection.open == {gold, 1}
-
-
-def test_in_the_family_view_the_keys_come_to_it(state: ReviewState, gold: int) -> None:
-    with writing(state.engine) as session:
-        put_setting(session, GOLD_RATE, 0)
-        anchor_id = session.get_one(Variant, gold).anchor_id
-        first = (
-            session.execute(
-                select(col(Variant.id))
-                .where(col(Variant.anchor_id) == anchor_id, col(Variant.id) != gold)
-                .order_by(col(Variant.id))
-            )
-            .scalars()
-            .first()
-        )
-    assert first is not None
-    state.by_family, state.type_id = True, None
-    state.pin(first)
-    seen = []
+def test_in_the_family_view_the_keys_come_to_it(gold: ReviewState, desk: Desk) -> None:
+    desk.write(put_setting, GOLD_RATE, 0)
+    gold.by_family, gold.type_id = True, None
+    gold.pin(GOLD + 1)
+    seen = set()
     for _ in range(7):
+        card = draw(gold)
+        seen.add(card.variant_id)
+        gold.accept(card)
+    assert seen == set(range(GOLD, GOLD + 7))
+
+
+# -- calibration samples -----------------------------------------------------------------------
+
+
+def sample(desk: Desk) -> str:
+    return address_name(desk.write(draw_sample, SampleRequest(size=2, types=("verbal",))).id)
+
+
+def opened(state: ReviewState, name: str) -> VariantSelection:
+    found = Desk(state.engine).read(sample_selection, name, state.reviewer_id)
+    assert found is not None
+    state.take(found)
+    return found
+
+
+@both_databases
+def test_each_person_goes_through_the_sample_blind_whatever_others_decided(
+    state: ReviewState, desk: Desk
+) -> None:
+    name, bert = sample(desk), colleague(state)
+    selection = opened(state, name)
+    assert not state.blind
+    for _ in selection.ids:
         card = draw(state)
-        seen.append(card.variant_id)
-        state.accept(card)
-    assert gold in seen and len(set(seen)) == 7
+        assert card.blind and card.variant_id in state.view().hidden
+        assert "sample" in desk.read(state.why_veiled, focus(state).variant)
+        state.reject(card, "wrong_scope")
+    assert state.view().focus is None
+    assert opened(bert, name).open == set(selection.ids)
+    card = draw(bert)
+    assert card.blind and not card.settles
+    bert.accept(card)
+    assert "Ada" in bert.message
+    assert all(d.blind for d in desk.read(history, card.variant_id))
+    bert.undo()
+    assert bert.selection is not None and bert.selection.open == set(selection.ids)
+
+
+def test_in_the_queue_its_cards_are_blind_too_and_the_others_are_not(
+    state: ReviewState, desk: Desk
+) -> None:
+    found = desk.read(sample_selection, sample(desk), state.reviewer_id)
+    assert found is not None
+    blind = set()
+    for variant_id in (1, 8, 15):
+        state.pin(variant_id)
+        blind |= {variant_id} if draw(state).blind else set()
+    assert blind == set(found.ids)
+
+
+def test_the_opinion_on_such_a_card_is_shown_after_your_decision(
+    state: ReviewState, desk: Desk
+) -> None:
+    with writing(state.engine) as session:
+        for variant_id in (1, 8, 15):
+            variant = session.get_one(Variant, variant_id)
+            add_opinion(session, variant, reviewer_id=judge(session))
+    opened(state, sample(desk))
+    card = draw(state)
+    who = {"reviewer_id": state.reviewer_id, "own_first": card.blind}
+    with refused("after you have decided"):
+        desk.write(show_opinions, card.variant_id, **who)
