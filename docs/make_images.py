@@ -73,18 +73,19 @@ def main() -> None:
     parser.add_argument(
         "--picture", action="append", choices=PICTURES, help="a picture to take (default: all)"
     )
+    parser.add_argument("--to", type=Path, default=IMAGES, help="the folder for the pictures")
     wanted = parser.parse_args()
     names = wanted.picture or list(PICTURES)
     if wanted.folder:
         wanted.folder.mkdir(parents=True, exist_ok=True)
-        make(wanted.folder.resolve(), names, wanted.train_option)
+        make(wanted.folder.resolve(), names, wanted.train_option, wanted.to)
         return
     with tempfile.TemporaryDirectory(prefix="hedgerow-images-") as folder:
-        make(Path(folder), names, wanted.train_option)
+        make(Path(folder), names, wanted.train_option, wanted.to)
 
 
-def make(home: Path, names: list[str], train_options: list[str]) -> None:
-    """Prepare the project and take the pictures with these names."""
+def make(home: Path, names: list[str], train_options: list[str], images: Path) -> None:
+    """Prepare the project and store the pictures with these names in a folder."""
     created = hedgerow(home, "init")
     status = hedgerow(home, "status")
     done = {run["kind"]: run["run"] for run in reversed(status["runs"]) if run["state"] == "done"}
@@ -106,7 +107,7 @@ def make(home: Path, names: list[str], train_options: list[str]) -> None:
             if name == "team":
                 review_by_two(home)
             PICTURES[name](page, address)
-            picture(page, IMAGES / f"{name}.png")
+            picture(page, images / f"{name}.png")
 
 
 def hedgerow(home: Path, *command: str) -> dict[str, Any]:

@@ -23,19 +23,18 @@ from tests.support.checkout import ROOT
 from tests.support.databases import both_databases
 from tests.support.factories import add_family
 
-KILLS = int(os.environ.get("HEDGEROW_TEST_KILLS", "3"))
 REVIEWERS = 3
 """Reviewers in each process."""
 
 
 @pytest.fixture
-def project(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def project(kills: int, engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Enough families for all decisions here. The processes find them by the settings."""
     address = engine.url.render_as_string(hide_password=False)
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
     open_project(load_settings()).dispose()
     with writing(engine) as session:
-        for number in range(150 * KILLS):
+        for number in range(150 * kills):
             add_family(session, f"The bridge number {number} is safe.")
     return engine
 
@@ -90,13 +89,14 @@ def at_work(folder: Path) -> Iterator[list[Process]]:
 
 @both_databases
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.soak("kills"))])
 def test_kills_under_load_lose_no_confirmed_decision_and_leave_nothing_contradictory(
-    project: Engine, tmp_path: Path
+    kills: int, project: Engine, tmp_path: Path
 ) -> None:
     chance = random.Random(1)
     confirmed: set[str] = set()
     with at_work(tmp_path) as processes:
-        for number in range(KILLS):
+        for number in range(kills):
             victim = processes[number % 2]
             for process in processes:
                 process.wait_until_at_work()

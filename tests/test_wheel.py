@@ -124,6 +124,7 @@ def ask(hedgerow: Path, *arguments: str, cwd: Path) -> dict[str, object]:
     return answer
 
 
+@pytest.mark.soak("wheel")
 def test_an_installed_wheel_is_the_same_app(hedgerow: Path, elsewhere: Path, app: str) -> None:
     status = ask(hedgerow, "status", cwd=elsewhere)
     assert isinstance(status["anchors"], int) and status["anchors"] > 100

@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("site")).parent
 
 
-@pytest.mark.slow
+@pytest.mark.soak("pictures")
 def test_every_page_is_in_the_site_and_can_be_reached_from_the_first(site: Path) -> None:
     made = {"commands.html", "settings.html", "python_reference.html"}
     pages = {str(Path(page).with_suffix(".html")) for page in places().values()} | made
@@ -42,7 +42,7 @@ def test_every_page_is_in_the_site_and_can_be_reached_from_the_first(site: Path)
     assert pages - linked == {"index.html"}
 
 
-@pytest.mark.slow
+@pytest.mark.soak("pictures")
 def test_the_reference_has_the_methods_of_a_project(site: Path) -> None:
     page = (site / "python_reference.html").read_text(encoding="utf-8")
     for name in ("open", "Project.generate", "Project.train", "Release.to_datasets"):
@@ -62,7 +62,7 @@ x
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak("pictures")
 def test_a_broken_link_ends_the_build_and_is_named(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
