@@ -1,7 +1,5 @@
 """The Benchmarks page at its sections, and a project with results to show on it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from db.engine import writing
 from db.models import Encoder
 from db.settings import load_settings
 from pages.components.benchmarks.names import RUN, SECTION
+from pages.components.shared.shell.open_project import tell
 from tests.pages.opening import opened
 from tests.support.benchmark_results import add_result
 from tests.training.benchmarks.support.samples import semantoneg_rows
@@ -46,8 +45,7 @@ def frame_of(app: AppTest, *columns: str) -> Any:
 
 def store(engine: Engine, model: str, result: Result, *, hash_: str = "", **more: Any) -> None:
     """A result as stored by a run."""
-    with writing(engine) as session:
-        add_result(session, load_settings().data_folder, model, result, hash_=hash_, **more)
+    tell(add_result, load_settings().data_folder, model, result, hash_=hash_, **more)
 
 
 SAMPLE = "".join(json.dumps(row) + "\n" for row in semantoneg_rows()).encode()

@@ -1,7 +1,5 @@
 """What the Benchmarks page shows of results: scores, charts, single items, and the overlap."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace
@@ -159,8 +157,7 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert table["Prompt"] == "Three sentences, version 2"
     assert (table["First chosen (%)"], table["Order-dependent (%)"]) == (61.1, 50.0)
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
-    app = page(ITEMS)
-    app.selectbox("a").set_value(table["Model"]).run()
+    app = page(ITEMS).selectbox("a").set_value(table["Model"]).run()
     wording(app, "benchmarks", "items with missing answers")
     assert "61.1%" in page_text(app) and "2 of 6 items (33.3%)" in page_text(app)
 
@@ -175,8 +172,7 @@ def test_items_are_shown_filtered_and_compared_by_the_errors_that_models_share(
 ) -> None:
     app = page(ITEMS, item="0")
     wording(app, "benchmarks", "items")
-    assert "The soup is not <ins>cold</ins>." in html(app)
-    assert "A <b>0.900</b>" in html(app)
+    assert "The soup is not <ins>cold</ins>." in html(app) and "A <b>0.900</b>" in html(app)
     assert (app.selectbox("a").value, app.selectbox("b").value) == ("run 7", "base")
     assert len(listed(app)) == 6
     app.selectbox("bench-agreement").set_value("only the first").run()
@@ -184,8 +180,7 @@ def test_items_are_shown_filtered_and_compared_by_the_errors_that_models_share(
     app.selectbox("bench-outcome").set_value("picks the negation").run()
     assert not frames_of(app, "Item", "A") and not app.exception
     app.selectbox("bench-agreement").set_value("neither").run()
-    assert listed(app) == ["5"]
-    assert "1 item of 6 wrong in at least 3 of 3 models." in page_text(app)
+    assert listed(app) == ["5"] and "1 item of 6 wrong in at least 3 of 3 models." in page_text(app)
     assert frame_of(app, "Models wrong")["Item"].tolist() == ["5"]
     assert frame_of(app, "Errors", "Items").to_dict("records") == [
         {"Part": "easy / hard", "Errors": 1, "Items": 2}
@@ -291,6 +286,5 @@ def test_train_reports_the_overlap_before_the_start(
     app = open_page("train")
     assert app.button(key="train-click") and not app.exception
     finished(app)
-    assert SAID in page_text(app)
-    assert "doors.jsonl" not in unsafe_texts(app)
+    assert SAID in page_text(app) and "doors.jsonl" not in unsafe_texts(app)
     assert len(texts_of(app)) == 1

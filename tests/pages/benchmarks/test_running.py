@@ -1,7 +1,5 @@
 """Choosing models, benchmarks and prompts, and running them. No test computes with a model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,16 +8,15 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from curation.release.freezing import create_release
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState, Split
-from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.benchmarks.names import ITEMS, PROMPTS, SCORES
+from pages.components.shared.shell.open_project import tell
 from tests.curation.support.families import add_family
 from tests.pages.benchmarks.conftest import HOSTILE, frame_of, page, uploaded
 from tests.pages.conftest import Wording
-from tests.pages.opening import page_text
+from tests.pages.opening import change, newest, page_text, use
 from tests.support.harness_tasks import save_own_tasks
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from training.benchmarks.data.sources import kept_data
@@ -33,19 +30,16 @@ from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
 MINI = "all-MiniLM-L6-v2"
 
 
-def start(app: AppTest, engine: Engine) -> Run:
+def start(app: AppTest) -> Run:
     """Press the button. The newest run."""
     app.button("bench-start").click().run()
     assert not app.exception
-    with reading(engine) as session:
-        return list_runs(session, kind=KIND)[0]
+    return newest(KIND)
 
 
 def chosen_chat(app: AppTest) -> AppTest:
     """A chat model on the user's server, with a price."""
-    app.multiselect("bench-models").set_value([]).run()
-    app.toggle("bench-chat").set_value(True).run()
-    app.text_input("generate-address").set_value("http://127.0.0.1:9/v1").run()
+    use(app, {"bench-models": [], "bench-chat": True, "generate-address": "http://127.0.0.1:9/v1"})
     return app.selectbox("generate-model").set_value("gpt-4o-mini").run()
 
 
@@ -64,8 +58,7 @@ def test_without_measurements_every_section_says_what_to_do(
     assert app.button("bench-start").disabled
     uploaded(app, b'{"q1": "a", "doc1": "b"}\n')
     assert "'sentences'" in page_text(app) and " 1" in page_text(app), "missing on line 1"
-    assert kept_data(load_settings().data_folder) == []
-    assert app.button("bench-start").disabled
+    assert kept_data(load_settings().data_folder) == [] and app.button("bench-start").disabled
     for section in (SCORES, ITEMS):
         app = page(section)
         wording(app, "benchmarks", f"{section} without results")
@@ -79,8 +72,7 @@ def test_files_suites_and_tasks_are_measured_once_and_unknown_tasks_refused(
     app = uploaded(page())
     (kept,) = kept_data(load_settings().data_folder)
     assert kept.name == "my.jsonl"
-    app.pills("bench-baselines").set_value(["tf-idf"]).run()
-    app.multiselect("bench-suites").set_value(["quick"]).run()
+    use(app, {"bench-baselines": ["tf-idf"], "bench-suites": ["quick"]})
     tasks = app.multiselect("bench-tasks")
     assert "ArguAna" in tasks.options and list(tasks.options) == sorted(tasks.options)
     tasks.set_value(["ArguAna", "SummEval"]).run()
@@ -88,17 +80,17 @@ def test_files_suites_and_tasks_are_measured_once_and_unknown_tasks_refused(
     shown = page_text(app)
     assert "3 models on 1 benchmark (6 items, 6 queries, 12 texts)" in shown
     assert f"{len(QUICK) + 1} tasks" in shown, "SummEval is in the suite"
-    run = start(app, app_engine)
+    run = start(app)
     assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
     assert (run.parameters["suites"], run.parameters["tasks"]) == (["quick"], ["ArguAna"])
-    assert start(app, app_engine).id == run.id and started == [run.id], "it measures the same"
+    assert start(app).id == run.id and started == [run.id], "it measures the same"
 
     def refuse(name: str) -> None:
         raise HedgerowError(f"Expected a task of mteb, found {name}.")
 
     monkeypatch.setattr(general_names, "single_task", refuse)
     app.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
-    start(app, app_engine)
+    start(app)
     assert f"found {HOSTILE}." in page_text(app) and len(started) == 1
 
 
@@ -111,11 +103,10 @@ def test_a_release_is_measured_on_its_test_split_and_makes_a_suite(
         "negated_antonym": ["It is not warm."],
         "word": ["It is perhaps cold."],
     }
-    with writing(app_engine) as session:
-        add_family(session, "It is cold.", forms, split=Split.TEST)
-        create_release(session)
+    tell(add_family, "It is cold.", forms, split=Split.TEST)
+    tell(create_release)
     app = page()
-    (choice,) = start(app, app_engine).parameters["benchmarks"]
+    (choice,) = start(app).parameters["benchmarks"]
     assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
     app.checkbox("bench-tick-semantoneg").check().run()
     app.button("bench-suite").click().run()
@@ -123,11 +114,9 @@ def test_a_release_is_measured_on_its_test_split_and_makes_a_suite(
 
 
 def test_a_suite_is_created_from_typed_sentences(app_engine: Engine, wording: Wording) -> None:
-    app = page()
-    app.checkbox("bench-tick-semantoneg").check().run()
+    app = page().checkbox("bench-tick-semantoneg").check().run()
     typed = f"The soup is not hot.\nThe sea is not {HOSTILE}.\nI am fine, thanks.\n"
-    app.text_area("bench-suite-text").set_value(typed).run()
-    app.button("bench-suite-turn").click().run()
+    use(app, {"bench-suite-text": typed}, press="bench-suite-turn")
     wording(app, "benchmarks", "forms of typed sentences")
     assert len(frame_of(app, "Sentence", "Reason")) == 2
     assert kept_data(load_settings().data_folder) == []
@@ -135,8 +124,7 @@ def test_a_suite_is_created_from_typed_sentences(app_engine: Engine, wording: Wo
     items = kept_items()
     assert (items[0].input, items[0].sentences[2]) == ("The soup is not hot.", "The soup is cold.")
     assert len(items) == 4 and not app.button("bench-start").disabled
-    app.text_area("bench-suite-text").set_value("The sea is blue.").run()
-    app.button("bench-suite-turn").click().run()
+    use(app, {"bench-suite-text": "The sea is blue."}, press="bench-suite-turn")
     assert "'not'" in page_text(app) and len(kept_items()) == 4
 
 
@@ -144,10 +132,8 @@ def test_a_run_is_named_by_what_it_measures_and_a_failed_one_measures_what_is_mi
     measured: Engine, started: list[int]
 ) -> None:
     assert "mteb quick with run 7" in page_text(page())
-    with writing(measured) as session:
-        run = session.merge(list_runs(session, kind=KIND)[0])
-        run.state, run.message = RunState.FAILED, f"No model {HOSTILE}."
-        number = run.id
+    number = newest(KIND).id
+    change(number, state=RunState.FAILED, message=f"No model {HOSTILE}.")
     app = page()
     assert f"No model {HOSTILE}." in page_text(app)
     app.button(f"again-{number}").click().run()
@@ -158,16 +144,19 @@ def test_a_model_has_prompts_and_an_architecture_and_a_folder_needs_a_model(
     app_engine: Engine, started: list[int], tmp_path: Path
 ) -> None:
     pairs = {"q1": "Open?", "q2": "Closed?", "doc1": "It is open.", "doc2": "It is not open."}
-    app = uploaded(page(), json.dumps(pairs).encode(), "nevir")
-    app.multiselect("bench-models").set_value([str(tmp_path)]).run()
+    app = (
+        uploaded(page(), json.dumps(pairs).encode(), "nevir")
+        .multiselect("bench-models")
+        .set_value([str(tmp_path)])
+        .run()
+    )
     assert f"'{tmp_path}'" in page_text(app) and app.button("bench-start").disabled
     app.multiselect("bench-models").set_value([str(tmp_path), MINI]).run()
     assert not app.button("bench-start").disabled
     kinds = app.selectbox(f"bench-kind-{MINI}").options
     assert "monot5" in kinds and "dpr" in kinds and not {"chat", "tf-idf"} & set(kinds)
-    app.text_area(f"bench-query-prompt-{MINI}").set_value("query: ").run()
-    app.selectbox(f"bench-kind-{MINI}").set_value("bi-encoder").run()
-    (model,) = start(app, app_engine).parameters["models"]
+    use(app, {f"bench-query-prompt-{MINI}": "query: ", f"bench-kind-{MINI}": "bi-encoder"})
+    (model,) = start(app).parameters["models"]
     assert (model["query_prompt"], model["document_prompt"]) == ("query: ", None)
     assert model["architecture"] == "bi-encoder"
 
@@ -185,9 +174,8 @@ def test_plug_ins_are_offered_and_broken_ones_reported(
         assert f"(OSError: {HOSTILE})" in page_text(app) and "'broken'" in page_text(app)
         assert app.pills("bench-baselines").options[2:] == ["words"]
         assert "other" in app.selectbox(f"bench-kind-{MINI}").options
-        app.multiselect("bench-models").set_value([]).run()
-        app.pills("bench-baselines").set_value(["words"]).run()
-        start(app, app_engine)
+        use(app, {"bench-models": [], "bench-baselines": ["words"]})
+        start(app)
         assert len(started) == 1
     assert "SemAntoNeg with words" in page_text(page()), "the run of a plug-in that is gone"
 
@@ -198,31 +186,24 @@ def test_the_costs_of_a_chat_model_are_shown_and_a_run_at_its_cap_continues_with
     app = chosen_chat(uploaded(page()))
     shown = page_text(app)
     assert "18 prompts" in shown and "940 input and 90 output tokens" in shown
-    app.number_input("generate-money").set_value(0.001).run()
-    app.number_input("generate-calls").set_value(5).run()
+    use(app, {"generate-money": 0.001, "generate-calls": 5})
     wording(app, "benchmarks", "a run with a chat model")
     assert "$0.0010" in page_text(app)
-    asked = start(app, app_engine)
+    asked = start(app)
     assert asked.parameters["budget"] == {"calls": 5, "money": 0.001}
     assert asked.parameters["models"][0]["price"]["prompt"] > 0
-    with writing(app_engine) as session:
-        run = session.merge(asked)
-        run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
+    change(asked.id, state=RunState.PAUSED, message="Paused at the budget: 5 calls.")
     app = page()
     assert "Paused at the budget: 5 calls." in page_text(app)
-    app.number_input(f"generate-money-{asked.id}").set_value(25.0).run()
-    app.button(f"again-{asked.id}").click().run()
+    use(app, {f"generate-money-{asked.id}": 25.0}, press=f"again-{asked.id}")
     assert not app.exception and started == [asked.id] * 2
-    with reading(app_engine) as session:
-        assert list_runs(session, kind=KIND)[0].parameters["budget"]["money"] == 25.0
+    assert newest(KIND).parameters["budget"]["money"] == 25.0
 
 
 def test_language_models_can_be_measured_with_your_own_tasks(
     app_engine: Engine, started: list[int], small_llama: Path, tmp_path: Path
 ) -> None:
-    app = page()
-    app.multiselect("bench-models").set_value([str(small_llama)]).run()
-    app.multiselect("bench-language-tasks").set_value(["gsm8k"]).run()
+    app = use(page(), {"bench-models": [str(small_llama)], "bench-language-tasks": ["gsm8k"]})
     assert "1,319" in page_text(app)
     app.text_input("bench-tasks-folder").set_value(str(tmp_path / "none")).run()
     assert "lm_eval" in page_text(app), "it has no tasks of it"
@@ -232,7 +213,7 @@ def test_language_models_can_be_measured_with_your_own_tasks(
     assert own.value == ["opposites", "sums"]
     own.set_value(["sums"]).run()
     assert "1 model on 2 tasks" in page_text(app)
-    asked = start(app, app_engine).parameters
+    asked = start(app).parameters
     assert (asked["language_tasks"], asked["tasks_folder"]) == (["gsm8k", "sums"], str(folder))
 
 
@@ -252,5 +233,5 @@ def test_prompts_can_be_edited_and_chosen_for_a_run(
     app = uploaded(page())
     assert len(app.selectbox("bench-version-of-relevance").options) == 3
     app.selectbox("bench-version-of-relevance").set_value(1).run()
-    asked = start(chosen_chat(app), app_engine).parameters["asked_with"]
+    asked = start(chosen_chat(app)).parameters["asked_with"]
     assert asked == {"relevance": 1, "similarity": 1, "paraphrase_choice": 1}

@@ -1,21 +1,20 @@
 """The Compare page in each of its states, from rows and files, without an encoder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
-from db.engine import reading, writing
+from db.engine import writing
 from db.execution import execute
 from db.models import Encoder, RunState
 from db.run_folders import run_folder
-from db.runs import get_run, list_runs
+from db.runs import get_run
 from db.settings import load_settings
+from pages.components.shared.shell.open_project import ask
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.opening import opened, page_text
+from tests.pages.opening import change, newest, opened, page_text, use
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -72,15 +71,13 @@ def test_a_new_project_measures_figure_1_with_the_bundled_encoders_once(
     assert chosen == [DEFAULT_ENCODER, TRAINED_ENCODER, FIGURE_1_SET]
     (link,) = app.get("page_link")
     assert link.page == "train"
-    with reading(app_engine) as session:
-        (run,) = list_runs(session, kind=KIND)
+    run = newest(KIND)
     assert (run.parameters["set"], run.parameters["models"]) == (FIGURE_1_SET, list(BUILT_IN))
     app.run()
     assert started == [run.id]
     app.button(f"cancel-{run.id}").click().run()
     again = open_page("compare")
-    with reading(app_engine) as session:
-        assert get_run(session, run.id).state == RunState.CANCELLED
+    assert ask(get_run, run.id).state == RunState.CANCELLED
     assert started == [run.id], "a cancelled measurement does not restart by itself"
     again.button("compare-start").click().run()
     assert len(started) == 2
@@ -94,11 +91,8 @@ def test_a_new_project_shows_figure_1_before_and_after(
     execute(app_engine, load_settings(), started[0], {KIND: work})
     wording(app.run(), "compare", "Figure 1")
     assert charts(app) == 1 and len(started) == 1
-    with reading(app_engine) as session:
-        probes = open_set(session, FIGURE_1_SET).probes
-        before, after = (
-            set_cosines(session, named_encoder(session, name).row, probes) for name in BUILT_IN
-        )
+    probes = ask(open_set, FIGURE_1_SET).probes
+    before, after = (ask(set_cosines, ask(named_encoder, name).row, probes) for name in BUILT_IN)
     assert before is not None and after is not None
     fall, *others = (one - other for one, other in zip(before, after, strict=True))
     assert fall > 0.1 and fall > 2 * max(others), "the contradicted one"
@@ -110,20 +104,16 @@ def test_one_click_measures_missing_values_and_groups_are_ranked_by_both_models(
     app = open_page("compare")
     assert app.selectbox("b").value == TRAINED
     app.button("compare-start").click().run()
-    with reading(app_engine) as session:
-        (run,) = list_runs(session, kind=KIND)
+    run = newest(KIND)
     asked = {"models": [DEFAULT_ENCODER, TRAINED], "set": GROUPS_SET, "sentences": []}
     assert (started, run.parameters) == ([run.id], asked)
     assert not [button for button in app.button if button.key == "compare-start"]
-    with writing(app_engine) as session:
-        failed = get_run(session, run.id)
-        failed.state, failed.message = RunState.FAILED, HOSTILE
+    change(run.id, state=RunState.FAILED, message=HOSTILE)
     app = open_page("compare")
     assert HOSTILE in page_text(app) and "onerror" not in unsafe_texts(app)
     app.button("compare-start").click().run()
     assert len(started) == 2, "it can be retried"
-    with writing(app_engine) as session:
-        list_runs(session, kind=KIND)[0].state = RunState.CANCELLED
+    change(newest(KIND).id, state=RunState.CANCELLED)
     store_cosines(app_engine, models[0], GROUPS_SET, contradicted=0.9)
     app = open_page("compare")
     wording(app, "compare", "groups with one model")
@@ -131,8 +121,7 @@ def test_one_click_measures_missing_values_and_groups_are_ranked_by_both_models(
     store_cosines(app_engine, models[1], GROUPS_SET, contradicted=0.4)
     app = open_page("compare")
     wording(app, "compare", "groups")
-    assert [metric.value for metric in app.metric] == ["0%", "100%"]
-    assert charts(app) == 2
+    assert [metric.value for metric in app.metric] == ["0%", "100%"] and charts(app) == 2
     numbers, kinds, groups, *_ = (frame.value for frame in app.dataframe)
     numbers = numbers.set_index("Metric")
     assert numbers.loc["Mean cosine, contradicted"].tolist() == ["0.900", "0.400", "−0.500"]
@@ -142,8 +131,7 @@ def test_one_click_measures_missing_values_and_groups_are_ranked_by_both_models(
         "Contradicted: Verbal negation",
         "Weakened: Hedge: single word",
     ]
-    assert len(groups) == 60
-    assert groups["B − A"].round(3).unique().tolist() == [0.5]
+    assert len(groups) == 60 and groups["B − A"].round(3).unique().tolist() == [0.5]
 
 
 def test_each_missing_model_is_reported_in_one_sentence(app_engine: Engine) -> None:
@@ -174,12 +162,9 @@ def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
     assert charts(app) == 3 and "0.600" in page_text(app)
     assert app.dataframe[0].value["B − A"].round(3).tolist() == [-0.6] * 3
     assert "onerror" not in unsafe_texts(app)
-    app.text_input("compare-save-name").set_value("*Rain*")
-    app.button("compare-save-make").click().run()
-    assert app.selectbox("set").value == "*Rain*"
-    assert charts(app) == 3
-    with reading(app_engine) as session:
-        assert open_set(session, "*Rain*").sentences == SENTENCES
+    use(app, {"compare-save-name": "*Rain*"}, press="compare-save-make")
+    assert app.selectbox("set").value == "*Rain*" and charts(app) == 3
+    assert ask(open_set, "*Rain*").sentences == SENTENCES
 
 
 def test_a_set_of_pasted_pairs_is_created_changed_and_deleted(
@@ -188,12 +173,10 @@ def test_a_set_of_pasted_pairs_is_created_changed_and_deleted(
     app = open_page("compare")
 
     def sets() -> dict[str, int]:
-        with reading(app_engine) as session:
-            return {name: len(open_set(session, name).probes) for name in list_sets(session)}
+        return {name: len(ask(open_set, name).probes) for name in ask(list_sets)}
 
     def pasted(text: str) -> None:
-        app.text_area("compare-new-text").set_value(text).run()
-        app.button("compare-new-make").click().run()
+        use(app, {"compare-new-text": text}, press="compare-new-make")
 
     bundled = sets()
     app.text_input("compare-new-name").set_value("Weather")
@@ -202,16 +185,12 @@ def test_a_set_of_pasted_pairs_is_created_changed_and_deleted(
     pasted(f"It rains. | It pours.\nIt rains. | {HOSTILE}")
     assert app.selectbox("set").value == "Weather" and sets() == bundled | {"Weather": 2}
     wording(app, "compare", "a set of pairs")
-    assert app.text_area("compare-new-text").value == ""
-    assert "onerror" not in unsafe_texts(app)
-    app.text_area("compare-more-text").set_value("It rains. | It hails.").run()
-    app.button("compare-more-add").click().run()
+    assert app.text_area("compare-new-text").value == "" and "onerror" not in unsafe_texts(app)
+    use(app, {"compare-more-text": "It rains. | It hails."}, press="compare-more-add")
     assert sets() == bundled | {"Weather": 3}
-    app.text_input("compare-rename").set_value("Sixty Groups").run()
-    app.button("compare-renamed").click().run()
+    use(app, {"compare-rename": "Sixty Groups"}, press="compare-renamed")
     assert "'Sixty Groups'" in page_text(app) and "Weather" in sets(), "the name is taken"
-    app.text_input("compare-rename").set_value("Rain").run()
-    app.button("compare-renamed").click().run()
+    use(app, {"compare-rename": "Rain"}, press="compare-renamed")
     assert app.selectbox("set").value == "Rain"
     app.button("compare-delete").click().run()
     assert app.selectbox("set").value == GROUPS_SET and "Rain" not in sets()
@@ -227,8 +206,7 @@ def test_pairs_with_the_largest_difference_come_first(
         for encoder_id, step in zip(models, (0.0, 0.01), strict=True):
             cosines = {stored.id: 0.5 + n * step for n, stored in enumerate(probes)}
             save_probe_cosines(session, cosines, encoder_id=encoder_id)
-    app = open_page("compare")
-    app.selectbox("set").set_value("Rain").run()
+    app = open_page("compare").selectbox("set").set_value("Rain").run()
     wording(app, "compare", "more pairs than a chart shows")
     assert charts(app) == 1
     table = app.dataframe[0].value

@@ -1,4 +1,5 @@
-"""Runs on the Generate page: set up, tried, paused, resumed and read. They run in the test."""
+"""Runs on the Generate page (set up, tried, paused, resumed and read), and their prompts. The runs
+are executed in the test."""
 
 import json
 from contextlib import suppress
@@ -9,21 +10,26 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
+from curation.content_uids import anchor_uid, split_of
 from curation.generation import run as generation
 from curation.generation.costs.prices import price_of
+from curation.generation.prompts import prompt_versions
 from curation.generation.request import KIND, Price
 from curation.generation.run import checked_request, request_generation
+from curation.review import actions
+from curation.review.actions import shown
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
 from db.models import RunState, Variant
-from db.runs import get_run, list_runs
+from db.runs import create_run, get_run
 from db.settings import load_settings
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
+from pages.components.shared.shell.open_project import ask, tell
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.opening import page_text
-from tests.support.factories import add_anchor
+from tests.pages.opening import newest, opened, page_text, use
+from tests.support.factories import add_anchor, add_family, add_variant, person
 from tests.support.generating import Serve
 from tests.support.hostile import TEXTS
 from tests.support.servers.chat_server import texts_for
@@ -41,9 +47,8 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ten(with_source: Engine) -> Engine:
     """Ten anchors without variants."""
-    with writing(with_source) as session:
-        for number in range(10):
-            add_anchor(session, f"The bridge number {number} is safe.")
+    for number in range(10):
+        tell(add_anchor, f"The bridge number {number} is safe.")
     return with_source
 
 
@@ -82,8 +87,7 @@ def variants(engine: Engine) -> list[Variant]:
 def test_without_anchors_it_says_where_to_get_some(open_page: OpenPage, wording: Wording) -> None:
     app = open_page("generate")
     wording(app, "generate", "no anchors")
-    assert app.get("page_link")[0].page == "anchors"
-    assert not app.get("number_input")
+    assert app.get("page_link")[0].page == "anchors" and not app.get("number_input")
 
 
 def test_a_run_is_set_up_with_a_key_or_a_server_and_a_price_that_is_kept(
@@ -102,54 +106,42 @@ def test_a_run_is_set_up_with_a_key_or_a_server_and_a_price_that_is_kept(
     assert boxes["US$ per million input tokens"].value == 0.15
     boxes["US$ per million output tokens"].set_value(9.0).run()
     next(button for button in app.button if button.label == "Save this price").click().run()
-    assert not app.exception
-    with reading(ten) as session:
-        assert price_of(session, "gpt-4o-mini") == Price(prompt=0.15, completion=9.0)
+    assert not app.exception and ask(price_of, "gpt-4o-mini") == Price(prompt=0.15, completion=9.0)
     app.button("generate-start").click().run()
-    with reading(ten) as session:
-        assert list_runs(session, kind=KIND)[0].parameters["price"]["completion"] == 9.0
+    assert newest(KIND).parameters["price"]["completion"] == 9.0
 
 
 def test_a_trial_estimates_the_cost_of_the_run(
     ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve, wording: Wording
 ) -> None:
     address, _ = serve_chat()
-    app = named(open_page("generate"), address)
-    app.button("generate-try").click().run()
+    app = named(open_page("generate"), address).button("generate-try").click().run()
     assert not [box for box in app.button if box.key == "generate-start"], "it is running"
     carry_out(ten, started[0], app)
     wording(app, "generate", "after a trial")
     assert "7 anchors, 14 calls" in page_text(app)
-    assert "estimated from 6 answered calls" in page_text(app)
-    assert "$0.0" in page_text(app)
+    assert "estimated from 6 answered calls" in page_text(app) and "$0.0" in page_text(app)
     assert "By verbal it is not so that" in "".join(part.body for part in app.get("html"))
     assert '"verbal"' in "\n".join(block.value for block in app.code)
-    with reading(ten) as session:
-        assert get_run(session, started[1]).kind == "diagnose", "nobody waits for that"
+    assert ask(get_run, started[1]).kind == "diagnose", "nobody waits for that"
     app.button("generate-start").click().run()
     carry_out(ten, started[2], app)
     wording(app, "generate", "nothing left to generate")
-    assert not can_start(app)
-    assert len(variants(ten)) == 60
+    assert not can_start(app) and len(variants(ten)) == 60
 
 
 def test_a_run_paused_at_its_budget_continues_with_a_higher_one(
     ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve, wording: Wording
 ) -> None:
     address, server = serve_chat()
-    app = named(open_page("generate"), address)
-    app.number_input("generate-calls").set_value(5).run()
-    app.button("generate-start").click().run()
+    app = use(named(open_page("generate"), address), {"generate-calls": 5}, press="generate-start")
     carry_out(ten, 1, app)
-    with reading(ten) as session:
-        assert get_run(session, 1).state == RunState.PAUSED
-    app.number_input("generate-calls-1").set_value(500).run()
-    app.button("generate-resume-1").click().run()
+    assert ask(get_run, 1).state == RunState.PAUSED
+    use(app, {"generate-calls-1": 500}, press="generate-resume-1")
     assert started == [1, 1]
-    with reading(ten) as session:
-        run = get_run(session, 1)
-        assert run.state == RunState.QUEUED and run.parameters["budget"]["calls"] == 500
-        assert run.parameters["model"] == "gpt-4o-mini"
+    run = ask(get_run, 1)
+    assert run.state == RunState.QUEUED and run.parameters["budget"]["calls"] == 500
+    assert run.parameters["model"] == "gpt-4o-mini"
     carry_out(ten, 1, app)
     assert not can_start(app), "nothing is left"
     assert set(server.asked.values()) == {1}
@@ -168,12 +160,10 @@ def test_a_run_paused_at_its_budget_continues_with_a_higher_one(
 def test_a_cancelled_run_is_resumed_from_the_results(
     ten: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
-    app = named(open_page("generate"), NOWHERE)
-    app.button("generate-start").click().run()
+    app = named(open_page("generate"), NOWHERE).button("generate-start").click().run()
     app.button("cancel-1").click().run()
-    with reading(ten) as session:
-        assert get_run(session, 1).state == RunState.CANCELLED
-    assert "20" in page_text(at(app, "Results")), "calls were not made"
+    assert ask(get_run, 1).state == RunState.CANCELLED
+    assert ", 20 " in page_text(at(app, "Results")), "calls were not made"
     app.button("generate-resume-1").click().run()
     assert started == [1, 1]
 
@@ -195,17 +185,15 @@ def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
     monkeypatch.setattr(f"{TEXTS_FOR}.texts_for", lambda prompt: {"verbal": ""})
     monkeypatch.setattr(f"{TEXTS_FOR}.json.dumps", dumps)
     address, _ = serve_chat()
-    app = named(open_page("generate"), address)
-    app.number_input("generate-attempts").set_value(1).run()
-    app.button("generate-start").click().run()
+    app = use(
+        named(open_page("generate"), address), {"generate-attempts": 1}, press="generate-start"
+    )
     carry_out(ten, 1, app)
     at(app, "Results")
-    assert "0 calls answered, 20 failed." in page_text(app)
-    assert "unreadable 20" in page_text(app)
+    assert "0 calls answered, 20 failed." in page_text(app) and "unreadable 20" in page_text(app)
     wording(app, "generate", "results with problems")
     app.pills("generate-problem-1").set_value("unreadable").run()
-    assert hostile in app.code[0].value
-    assert hostile not in unsafe_texts(app)
+    assert hostile in app.code[0].value and hostile not in unsafe_texts(app)
     app.button("generate-retry").click().run()
     assert "10 anchors, 20 calls" in page_text(app)
 
@@ -224,35 +212,13 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
     monkeypatch.setattr(f"{TEXTS_FOR}.answer_to", without_absolute)
     address, server = serve_chat()
     server.reports = lambda usage: None
-    app = named(open_page("generate"), address)
-    app.number_input("generate-attempts").set_value(1).run()
-    app.button("generate-start").click().run()
+    app = use(
+        named(open_page("generate"), address), {"generate-attempts": 1}, press="generate-start"
+    )
     carry_out(ten, 1, app)
     assert "20 calls answered, 0 failed, 10 variants missing" in page_text(app)
     wording(at(app, "Results"), "generate", "results with estimates")
     assert "Absolute negator 10" in page_text(app)
-
-
-def test_a_run_paused_by_a_rate_limit_is_resumed_on_the_page(
-    ten: Engine,
-    open_page: OpenPage,
-    started: list[int],
-    serve_chat: Serve,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
-    address, server = serve_chat(retry_after=0.001)
-    server.always = lambda prompt: "rate limit"
-    app = named(open_page("generate"), address)
-    app.button("generate-start").click().run()
-    carry_out(ten, 1, app)
-    with reading(ten) as session:
-        assert get_run(session, 1).state == RunState.PAUSED
-    server.always = lambda prompt: ""
-    app.button("generate-resume-1").click().run()
-    assert started == [1, 1]
-    carry_out(ten, 1, app)
-    assert not can_start(app) and len(variants(ten)) == 60
 
 
 def test_hostile_names_of_models_and_anchors_are_shown_as_text(
@@ -282,12 +248,10 @@ def test_only_the_runs_process_gets_a_typed_key(
     monkeypatch.setattr(
         background, "start_process", lambda settings, run, environment: handed.append(environment)
     )
-    app = named(open_page("generate"), "")
-    app.text_input("generate-key").set_value(key).run()
+    app = named(open_page("generate"), "").text_input("generate-key").set_value(key).run()
     assert can_start(app)
     app.button("generate-start").click().run()
-    assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
-    assert key not in sent(app)
+    assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}] and key not in sent(app)
     assert not [
         file for file in home.rglob("*") if file.is_file() and key.encode() in file.read_bytes()
     ]
@@ -297,8 +261,7 @@ def test_only_the_runs_process_gets_a_typed_key(
     app.button("generate-start").click().run()
     assert handed[1:] == [{}]
     app.button("cancel-2").click().run()
-    app = named(app, "")
-    app.button("generate-key-forget").click().run()
+    app = named(app, "").button("generate-key-forget").click().run()
     assert not can_start(app)
 
 
@@ -311,11 +274,9 @@ def test_an_environment_key_is_reported_as_set_but_not_shown(
     app = named(open_page("generate"), "")
     wording(app, "generate", "a key in the environment")
     assert app.text_input("generate-address").placeholder == "https://llm.example/v1"
-    assert "hunter2" not in sent(app) and "sk-environment" not in sent(app)
-    assert can_start(app)
+    assert "hunter2" not in sent(app) and "sk-environment" not in sent(app) and can_start(app)
     wording(named(app, NOWHERE), "generate", "a key in the environment for another address")
-    assert "https://llm.example/v1" in page_text(app)
-    assert "hunter2" not in sent(app)
+    assert "https://llm.example/v1" in page_text(app) and "hunter2" not in sent(app)
     assert app.text_input("generate-key").value == ""
 
 
@@ -323,10 +284,11 @@ def test_an_environment_key_is_reported_as_set_but_not_shown(
 def test_rules_write_without_a_key_or_a_model(
     ten: Engine, open_page: OpenPage, started: list[int], types: list[str]
 ) -> None:
-    app = open_page("generate")
-    app.segmented_control(key="generate-provider").set_value("rules").run()
-    app.multiselect(key="generate-types").set_value(types).run()
-    app.button("generate-start").click().run()
+    app = use(
+        open_page("generate"),
+        {"generate-provider": "rules", "generate-types": types},
+        press="generate-start",
+    )
     carry_out(ten, started[0], app)
     written = variants(ten)
     assert len(written) == (10 if types else 60) and {row.provider for row in written} == {"rules"}
@@ -337,3 +299,108 @@ def test_rules_write_without_a_key_or_a_model(
     else:
         assert "The bridge number 3 is unsafe." in {row.text for row in written}
         assert not can_start(app)
+
+
+# -- prompts ---------------------------------------------------------------------------
+
+HOSTILE = "<b>Never</b> **was** :smile: $it$ {types} safe."
+PARAMETERS = {
+    "provider": "openai",
+    "model": "m",
+    "base_url": "",
+    "selection": {"limit": None},
+    "roles": ["negation"],
+}
+
+
+@pytest.fixture
+def reviewed(with_source: Engine) -> Engine:
+    """Three training anchors. Their verbal negations are accepted, one with an edited text."""
+    texts = (f"The bridge number {number} is safe." for number in range(100))
+    training = [text for text in texts if split_of(anchor_uid(text)) == "train"][:3]
+    with writing(with_source) as session:
+        ada = person(session)
+        for number, text in enumerate(training):
+            card = shown(add_variant(session, add_anchor(session, text), text=f"Not {number}."))
+            if number:
+                actions.accept(session, card, reviewer_id=ada)
+            else:
+                actions.edit(session, card, reviewer_id=ada, text=HOSTILE)
+    return with_source
+
+
+def prompts(**state: object) -> AppTest:
+    return opened("generate", {"step": "Prompts", **state})
+
+
+def test_a_copy_of_a_prompt_becomes_its_next_version(with_source: Engine, wording: Wording) -> None:
+    for number in (1, 2):
+        tell(add_variant, tell(add_anchor, f"The bridge number {number} is safe."))
+    app = prompts()
+    wording(app, "generate", "prompts without accepted variants")
+    first = app.code[0].value
+    assert "The bridge number" in first and "1. " in first
+    app.button("generate-another").click().run()
+    assert app.code[0].value != first
+    template = app.text_area[0].value
+    app.text_area[0].set_value("Negate it: {text}").run()
+    app.button("generate-save-prompt").click().run()
+    assert "{types}" in page_text(app), "the placeholder is missing"
+    assert app.text_area[0].value == "Negate it: {text}"
+    assert len(ask(prompt_versions, "negation")) == 1
+    draft = template + '\nKeep it short, as {"a": "this"}.'
+    app.text_area[0].set_value(draft).run()
+    assert 'Keep it short, as {"a": "this"}.' in app.code[0].value
+    app.button("generate-save-prompt").click().run()
+    assert not app.exception
+    newest, older = ask(prompt_versions, "negation")
+    assert (newest.version, newest.template, newest.parent_id) == (2, draft, older.id)
+
+
+def test_the_judges_prompt_is_shown_filled_in_and_needs_its_placeholders(
+    with_source: Engine,
+) -> None:
+    tell(add_family)
+    app = prompts(**{"generate-prompt-of": "judge"})
+    assert "Text: The bridge is safe.\nVariant: The bridge is not safe." in app.code[0].value
+    app.text_area[0].set_value(app.text_area[0].value.replace("{variant}", "")).run()
+    assert not app.code and not app.exception, "it cannot be filled in"
+
+
+def test_a_version_with_examples_is_saved_filled_in_and_compared_by_its_acceptance(
+    reviewed: Engine, wording: Wording
+) -> None:
+    app = prompts()
+    wording(app, "generate", "prompts")
+    save = app.button("generate-save-examples")
+    app.number_input("generate-examples-number").set_value(1).run()
+    assert "1 example" in app.button("generate-save-examples").label and "3 " in save.label
+    use(app, {"generate-examples-number": 2}, press="generate-save-examples")
+    newest = ask(prompt_versions, "negation")[0]
+    assert newest.version == 2 and len(newest.examples) == 2
+    assert newest.examples[0]["text"] == HOSTILE
+    filled = app.code[0].value
+    assert "Example: The bridge number" in filled
+    app.button("generate-another").click().run()
+    assert f'"verbal": {HOSTILE}' in filled + app.code[0].value
+    assert "<b>" not in unsafe_texts(app) and "**was**" not in unsafe_texts(app)
+    with writing(reviewed) as session:
+        ada = person(session)
+        run = create_run(session, kind="generate", parameters=PARAMETERS)
+        run.state = RunState.DONE
+        for prompt in prompt_versions(session, "negation"):
+            for number in range(4):
+                anchor = add_anchor(session, f"Road {prompt.version}.{number} is long.")
+                variant = add_variant(session, anchor)
+                variant.prompt_version_id, variant.model = prompt.id, "m"
+                session.flush()
+                if prompt.version == 2 or number == 0:
+                    actions.accept(session, shown(variant), reviewer_id=ada)
+                else:
+                    actions.reject(session, shown(variant), reviewer_id=ada, reason="wrong_scope")
+    app.segmented_control("step").set_value("Results").run()
+    wording(app, "generate", "acceptance by prompt version")
+    table = app.dataframe[0].value
+    assert list(table["Prompt"]) == ["version 1", "version 2"]
+    assert list(table["Examples"]) == [0, 2] and list(table["Accepted"]) == [1, 4]
+    assert table["Acceptance"][0].startswith("25.0% (")

@@ -19,8 +19,9 @@ from db.execution import execute
 from db.models import Opinion, RunState, Status, Variant, Verdict
 from db.runs import list_runs
 from db.settings import load_settings
+from pages.components.shared.shell.open_project import tell
 from tests.pages.conftest import Wording, unsafe_texts
-from tests.pages.opening import opened, page_text
+from tests.pages.opening import newest, opened, page_text, use
 from tests.support.factories import add_anchor, add_family, add_opinion, judge, person
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import opinion_on
@@ -45,8 +46,7 @@ def carry_out(engine: Engine, number: int, app: AppTest) -> None:
 
 
 def add_families(engine: Engine, *subjects: str) -> list[dict[str, Variant]]:
-    with writing(engine) as session:
-        return [add_family(session, f"The {one} is safe.", subject=one) for one in subjects]
+    return [tell(add_family, f"The {one} is safe.", subject=one) for one in subjects]
 
 
 def decide(engine: Engine, verdict: Verdict) -> int:
@@ -76,11 +76,9 @@ def opinions(engine: Engine) -> int:
 
 @pytest.mark.parametrize("name", ["Second opinions", "Judges"])
 def test_without_variants_it_links_to_generating_some(with_source: Engine, name: str) -> None:
-    with writing(with_source) as session:
-        add_anchor(session)
+    tell(add_anchor)
     app = section(name)
-    assert len(app.get("page_link")) == 1
-    assert not app.get("number_input") and not app.exception
+    assert len(app.get("page_link")) == 1 and not app.get("number_input") and not app.exception
 
 
 def test_a_trial_then_the_run_then_the_agreement(
@@ -92,19 +90,15 @@ def test_a_trial_then_the_run_then_the_agreement(
     wording(app, "generate", "second opinions")
     asked(app, address)
     assert "14 variants of 2 anchors" in page_text(app)
-    app.number_input("opinion-concurrency").set_value(4).run()
-    app.button("opinion-try").click().run()
+    use(app, {"opinion-concurrency": 4}, press="opinion-try")
     carry_out(with_source, started[0], app)
     wording(app, "generate", "second opinions after a trial")
     assert opinions(with_source) == 10 and "10 variants judged, 0 calls" in page_text(app)
     assert "4 variants of" in page_text(app) and "10 answered calls" in page_text(app)
-    app.number_input("generate-calls").set_value(1).run()
-    app.button("opinion-start").click().run()
+    use(app, {"generate-calls": 1}, press="opinion-start")
     carry_out(with_source, started[1], app)
-    with reading(with_source) as session:
-        assert list_runs(session, kind=KIND)[0].state is RunState.PAUSED
-    app.number_input(f"generate-calls-{started[1]}").set_value(100).run()
-    app.button(f"generate-resume-{started[1]}").click().run()
+    assert newest(KIND).state is RunState.PAUSED
+    use(app, {f"generate-calls-{started[1]}": 100}, press=f"generate-resume-{started[1]}")
     carry_out(with_source, started[1], app)
     assert app.button("opinion-start").disabled
     with writing(with_source) as session:
@@ -130,9 +124,7 @@ def test_a_sample_is_decided_and_a_trusted_judge_accepts_the_rest(
             add_opinion(session, family["verbal"], reviewer_id=who)
     app = section("Judges")
     wording(app, "generate", "judges without a sample")
-    app.number_input("judges-size").set_value(8)
-    app.pills("judges-types").set_value(["verbal"]).run()
-    app.button("judges-draw").click().run()
+    use(app, {"judges-size": 8, "judges-types": ["verbal"]}, press="judges-draw")
     wording(app, "generate", "judges with an undecided sample")
     assert "0 of 8 variants" in page_text(app)
     ada = decide(with_source, Verdict.ACCEPT)
@@ -153,9 +145,7 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     with_source: Engine, started: list[int], serve_chat: Serve, wording: Wording
 ) -> None:
     add_families(with_source, "bridge", "road", "path")
-    app = section("Judges")
-    app.number_input("judges-size").set_value(2).run()
-    app.button("judges-draw").click().run()
+    app = use(section("Judges"), {"judges-size": 2}, press="judges-draw")
     app.button("judges-ask").click().run()
     address, _ = serve_chat()
     asked(app, address)
@@ -166,8 +156,7 @@ def test_a_model_is_asked_about_the_sample_and_asked_again(
     assert "14 variants of" in page_text(app) and "3 calls" in page_text(app)
     app.button("opinion-start").click().run()
     carry_out(with_source, started[1], app)
-    assert "42 repeated answers, 0 calls" in page_text(app)
-    assert opinions(with_source) == 14
+    assert "42 repeated answers, 0 calls" in page_text(app) and opinions(with_source) == 14
     decide(with_source, Verdict.REJECT)
     app.segmented_control("step").set_value("Judges").run()
     wording(app, "generate", "a judge's figures")

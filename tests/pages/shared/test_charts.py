@@ -289,8 +289,7 @@ def test_outcomes_fill_a_bar_starting_with_right() -> None:
         ("tied", 0.9, 1.0),
     ]
     colour = chart.to_dict()["layer"][0]["encoding"]["color"]
-    assert HOSTILE[0] not in str(colour)
-    assert colour["scale"]["domain"][0] == "both"
+    assert HOSTILE[0] not in str(colour) and colour["scale"]["domain"][0] == "both"
     assert colour["scale"]["range"][0] == LIGHT.diverging[-1]
     assert len(set(colour["scale"]["range"])) == len(colour["scale"]["domain"]) == 4
 
@@ -302,8 +301,7 @@ def test_parts_and_boxes_are_grouped_by_model() -> None:
         ("a", 10.0, "scope\n7 items"),
         ("b", 90.0, "scope\n7 items"),
     ]
-    boxes = [Box("1", "a", 5, 0.1, 0.2, 0.3, 0.4, 0.5)]
-    row = rows(outcome_charts.boxes(boxes, dark=True))[0]
+    row = rows(outcome_charts.boxes([Box("1", "a", 5, 0.1, 0.2, 0.3, 0.4, 0.5)], dark=True))[0]
     assert (row["median"], row["label"]) == (0.3, "1\n5 pairs")
 
 
@@ -422,8 +420,7 @@ def test_the_papers_figure_3_follows_from_its_table_2() -> None:
     of = differences(published_rows(Study.DATA), against=Against.BASE, full="All", relative=True)
     found = {(row.figure, row.arm): round(row.difference, 1) for row in of}
     assert found["Mean of four negation tests", "Only negation"] == 73.0
-    assert found["MTEB STS", "All"] == -6.8
-    assert published_rows(Study.TYPES) == []
+    assert found["MTEB STS", "All"] == -6.8 and published_rows(Study.TYPES) == []
 
 
 def test_published_bars_are_hollow_in_the_colour_of_their_training() -> None:
@@ -461,7 +458,5 @@ def test_few_lines_are_enough_for_the_overlap_with_many_benchmarks() -> None:
     assert [line.partition(" ")[0] for line in found] == ["6", "5", "4", "3", "2", "2"]
     assert "SemAntoNeg" in found[5], "two files without an overlap"
     assert "1,234" in overlap_lines.lines(clean[:1])[0]
-    broken = compared(problem="It is gone.", overlapping=0, exact=0)
-    (line,) = overlap_lines.lines([broken])
-    assert "It is gone." in line and "a.jsonl" in line
-    assert overlap_lines.lines([]) == []
+    (line,) = overlap_lines.lines([compared(problem="It is gone.", overlapping=0, exact=0)])
+    assert "It is gone." in line and "a.jsonl" in line and overlap_lines.lines([]) == []

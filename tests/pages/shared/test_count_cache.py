@@ -62,12 +62,10 @@ def test_the_same_data_is_counted_only_once(grown: Engine) -> None:
     counts = CachedCounts()
     assert not counts.empty
     assert (counts.get(variants), counts.get(variants), CachedCounts().get(variants)) == (7, 7, 7)
-    assert calls == [""]
-    assert counts.get(variants, label="other") == 7
+    assert calls == [""] and counts.get(variants, label="other") == 7
     assert calls == ["", "other"]
     grow(grown, 2)
-    assert CachedCounts().get(variants) == 14
-    assert not counts.waiting
+    assert CachedCounts().get(variants) == 14 and not counts.waiting
 
 
 def test_a_project_without_variants_is_empty(app_engine: Engine) -> None:
@@ -76,8 +74,7 @@ def test_a_project_without_variants_is_empty(app_engine: Engine) -> None:
 
 def test_a_large_project_is_counted_in_the_background(large: Engine) -> None:
     counts = CachedCounts()
-    assert counts.get(held_up) is None
-    assert counts.waiting
+    assert counts.get(held_up) is None and counts.waiting
     assert CachedCounts().get(held_up) is None  # not started a second time
     gate.set()
     settle()

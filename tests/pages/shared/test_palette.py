@@ -66,20 +66,17 @@ def test_kinds_of_errors_are_distinguishable(eye: str) -> None:
 
 
 def test_every_type_has_a_colour_of_its_role() -> None:
-    types = {entry.id for entry in TAXONOMY}
-    assert types == set(LIGHT.types) == set(DARK.types)
+    assert {entry.id for entry in TAXONOMY} == set(LIGHT.types) == set(DARK.types)
     assert {entry.role for entry in TAXONOMY} == set(LIGHT.roles) == set(DARK.roles)
     for one, other in combinations(TAXONOMY, 2):
         for colours in (LIGHT, DARK):
-            same = colours.types[one.id] == colours.types[other.id]
-            assert not same or one.role == other.role
+            assert colours.types[one.id] != colours.types[other.id] or one.role == other.role
 
 
 @both
 def test_streamlits_theme_has_the_same_colours(colours: Palette) -> None:
     theme = THEME["dark" if colours is DARK else "light"]
-    assert theme["backgroundColor"] == colours.paper
-    assert theme["textColor"] == colours.ink
+    assert theme["backgroundColor"] == colours.paper and theme["textColor"] == colours.ink
     assert theme["borderColor"] == colours.line
     assert theme["chartCategoricalColors"] == list(dict.fromkeys(colours.types.values()))
     assert theme["chartSequentialColors"] == list(colours.sequential)

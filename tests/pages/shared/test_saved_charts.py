@@ -54,8 +54,7 @@ def test_a_chart_that_cannot_be_converted_is_reported_in_one_sentence(
 def test_no_picture_is_fetched_for_a_chart() -> None:
     """An address in the data is text. The converter must not open it."""
     rows = alt.Data(values=[{"url": "http://127.0.0.1:9/x.png"}])
-    svg = save.as_svg(alt.Chart(rows).mark_text().encode(text="url:N"))
-    assert "<image" not in svg
+    assert "<image" not in save.as_svg(alt.Chart(rows).mark_text().encode(text="url:N"))
 
 
 @pytest.mark.slow

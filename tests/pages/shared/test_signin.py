@@ -14,6 +14,7 @@ from curation.review.people.roles import Role, is_lead, set_role, set_who_acts
 from db.engine import reading, writing
 from db.models import Decision, Lease, Reviewer, ReviewPosition, Run
 from pages.components.shared.shell import open_project
+from pages.components.shared.shell.open_project import ask, tell
 from tests.pages.conftest import OpenPage, Wording
 from tests.support.factories import add_family, person
 
@@ -25,9 +26,8 @@ NOTE = "Only leads can"
 @pytest.fixture
 def reviewed(with_source: Engine) -> Engine:
     """A project in which Ada reviews."""
-    with writing(with_source) as session:
-        add_family(session)
-        person(session, "Ada")
+    tell(add_family)
+    tell(person, "Ada")
     return with_source
 
 
@@ -61,8 +61,7 @@ def _said(app: AppTest) -> str:
 
 
 def _names(engine: Engine) -> list[str]:
-    with reading(engine) as session:
-        return [one.name for one in people(session)]
+    return [one.name for one in ask(people)]
 
 
 def _named(app: AppTest, name: str) -> AppTest:
@@ -77,8 +76,7 @@ def test_a_viewer_reads_cards_and_leaves_no_trace(
     monkeypatch: pytest.MonkeyPatch,
     wording: Wording,
 ) -> None:
-    with writing(app_engine) as session:
-        assign(session, reviewers=2, share=1)  # reviewed blind
+    tell(assign, reviewers=2, share=1)  # reviewed blind
     _as(monkeypatch, "Vic")
     app = open_page("review")
     assert [caption.value.rpartition(" ")[2] for caption in app.sidebar.caption] == [Role.VIEWER]
@@ -152,11 +150,8 @@ def test_a_lead_gives_roles_but_keeps_the_last(
 
     assert give("Ada", Role.VIEWER) == Role.LEAD
     assert [text.value for text in app.text if "'Ada'" in text.value], "it says why"
-    assert give("Vic", Role.LEAD) == Role.LEAD
-    assert give("Ada", Role.REVIEWER) == Role.REVIEWER
-    with reading(app_engine) as session:
-        assert is_lead(session, team["Vic"]) and not is_lead(session, team["Ada"])
-    assert NOTE in _said(app.run())
+    assert give("Vic", Role.LEAD) == Role.LEAD and give("Ada", Role.REVIEWER) == Role.REVIEWER
+    assert ask(is_lead, team["Vic"]) and not ask(is_lead, team["Ada"]) and NOTE in _said(app.run())
 
 
 def test_without_a_provider_the_names_of_leads_open_nothing(
@@ -165,16 +160,14 @@ def test_without_a_provider_the_names_of_leads_open_nothing(
     monkeypatch.setenv("HEDGEROW_SIGN_IN_LEADS", "ana@uni.example")
     open_project.settings.clear()  # read once
     app = open_page("overview")
-    assert "[auth]" in _said(app)
-    assert not app.title and not app.dataframe
+    assert "[auth]" in _said(app) and not app.title and not app.dataframe
 
 
 def test_one_person_signs_in_with_all_spellings_and_nobody_with_a_reserved_name(
     reviewed: Engine, open_page: OpenPage
 ) -> None:
     app = _named(open_page("review"), STARTER.reviewer)
-    assert f"'{STARTER.reviewer}'" in _said(app)
-    assert "reviewer_name" not in app.session_state
+    assert f"'{STARTER.reviewer}'" in _said(app) and "reviewer_name" not in app.session_state
     app = _named(open_page("review"), " ADA")
     assert app.session_state["reviewer_name"] == "Ada" and not app.exception
     assert _names(reviewed) == ["Ada"]
@@ -184,6 +177,5 @@ def test_a_reserved_name_in_the_settings_is_refused(
     reserved_setting: None, reviewed: Engine, open_page: OpenPage
 ) -> None:
     app = open_page("overview")
-    assert f"'{STARTER.reviewer}'" in _said(app)
-    assert "reviewer_name" not in app.session_state
+    assert f"'{STARTER.reviewer}'" in _said(app) and "reviewer_name" not in app.session_state
     assert _names(reviewed) == ["Ada"]

@@ -1,0 +1,305 @@
+"""Starting an encoder's training on the Train page: its data, preset and recipe."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextArea
+
+from curation.anchors.sources import sources_in_use
+from curation.release.freezing import create_release, list_releases
+from curation.release.selection import Selection, selection_of
+from curation.review.actions import accept, shown
+from db import run_process
+from db.columns import now
+from db.engine import writing
+from db.models import RunState, Split
+from db.runs import get_run, list_runs
+from db.settings import load_settings
+from pages.components.shared.runs import background
+from pages.components.shared.shell.open_project import ask, tell
+from pages.components.train.section_choice import RESULTS, SECTION, STUDIES, TRAIN
+from pages.components.train.start.recipe_editor import OWN, PRESET
+from tests.cli.commands import complaint
+from tests.curation.support.families import add_family, add_plain_family
+from tests.pages.conftest import Wording, unsafe_texts
+from tests.pages.opening import newest, page_text
+from tests.pages.train.conftest import HOSTILE, page
+from tests.support.factories import add_anchor, add_variant, person
+from training.recipe.presets import PRESETS
+from training.recipe.schema import SOURCE_SHARES, Recipe
+from training.recipe.yaml_text import parse_recipe
+from training.retention.bundled_texts import bundled_texts
+from training.retention.documents import documents
+
+QUICK = PRESETS["quick"].recipe
+
+
+def box(app: AppTest) -> TextArea:
+    """The recipe's text."""
+    return next(area for area in app.text_area if (area.key or "").startswith("train-yaml"))
+
+
+def recipe_of(app: AppTest) -> Recipe:
+    return parse_recipe(box(app).value)
+
+
+def field(app: AppTest, name: str) -> Any:
+    """The widget that currently shows a key of the recipe."""
+    widgets = [*app.number_input, *app.selectbox, *app.text_input]
+    key = f"train-field-{name}"
+    return next(w for w in widgets if re.fullmatch(rf"{key}(-\d+)?", w.key or ""))
+
+
+def choice(app: AppTest) -> Any:
+    """The widget that currently shows the preset."""
+    return next(w for w in app.segmented_control if (w.key or "").startswith(PRESET))
+
+
+def start(app: AppTest) -> dict[str, Any]:
+    """Press the button. What was asked of the newest run."""
+    app.button("train-click").click().run()
+    assert not app.exception
+    return dict(newest().parameters)
+
+
+def links(app: AppTest) -> list[str]:
+    return [link.page for link in app.get("page_link")]
+
+
+def add_tiny_family(session: Session, *, source: str) -> None:
+    """One accepted variant of an anchor from another source."""
+    variant = add_variant(session, add_anchor(session, "The door is open.", source=source))
+    accept(session, shown(variant, at=now()), reviewer_id=person(session))
+
+
+def test_without_variants_to_train_on_the_page_says_what_to_do(
+    app_engine: Engine, wording: Wording
+) -> None:
+    wording(page(), "train", "no variants")
+    tell(add_variant, tell(add_anchor, "It rains."))
+    app = page()
+    wording(app, "train", "no accepted variants")
+    assert links(app) == ["review"]
+    tell(add_family, "It snows.", {"verbal": ["It does not snow."]}, split=Split.TRAIN)
+    app = page()
+    wording(app, "train", "negations only")
+    assert not [button for button in app.button if button.key == "train-click"]
+
+
+def test_one_click_makes_a_release_and_trains_with_the_preset_that_fits_or_another(
+    project: Engine, started: list[int], wording: Wording
+) -> None:
+    app = page()
+    wording(app, "train", "a project without a release")
+    assert "27 accepted" in page_text(app) and "(18 triples" in page_text(app)
+    assert (choice(app).value, recipe_of(app)) == ("quick", QUICK)
+    asked = start(app)
+    assert (asked["preset"], asked["recipe"]) == ("quick", QUICK.model_dump(mode="json"))
+    assert len(ask(list_releases)) == 1
+    wording(app, "train", "a run that waits")
+    start(app)
+    assert started == [1], "the same run is refused"
+    choice(app).set_value("thorough").run()
+    assert recipe_of(app) == PRESETS["thorough"].recipe
+    assert "3 training runs of 3 steps with a batch size of 8, on 9" in page_text(app)
+    app.number_input("train-seed-box").set_value(2)
+    asked = start(app)
+    assert (asked["preset"], asked["seed"]) == ("thorough", 2) and len(started) == 2
+    app.button(f"cancel-{started[1]}").click().run()
+    assert ask(get_run, started[1]).state == RunState.CANCELLED
+    assert not ask(get_run, started[0]).cancel_requested
+
+
+def test_a_base_that_is_not_an_encoder_and_a_process_that_cannot_start_leave_no_run_waiting(
+    project: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = {"architectures": ["BertForSequenceClassification"], "model_type": "bert"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    app = page()
+    box(app).set_value(f"base_encoder: {tmp_path}\nbatch_size: 4").run()
+    app.button("train-click").click().run()
+    assert "BertForSequenceClassification" in page_text(app) and started == []
+    assert ask(list_runs) == []
+    monkeypatch.setattr(background, "start_process", run_process.start_process)
+    monkeypatch.setattr("db.run_process.sys.executable", str(tmp_path / "nowhere" / "python"))
+    box(app).set_value("batch_size: 4").run()
+    start(app)
+    assert [run.state for run in ask(list_runs)] == [RunState.CANCELLED]
+
+
+def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
+    project: Engine, tmp_path: Path
+) -> None:
+    tell(create_release)
+    app = page()
+    for wrong in ({"batch_size": 64}, {"types": {"verbal": 0.0, "lexical": 0.0}}):
+        recipe = Recipe(batch_size=4).model_copy(update=wrong).to_yaml()
+        (tmp_path / "recipe.yaml").write_text(recipe)
+        refusal = complaint("train", "--recipe", str(tmp_path / "recipe.yaml"), "--queue")
+        box(app).set_value(recipe).run()
+        assert refusal in page_text(app) and app.button("train-click").disabled
+
+
+def test_the_first_release_takes_all_sources_and_a_later_one_could_have_more(
+    project: Engine, started: list[int], wording: Wording
+) -> None:
+    tell(add_tiny_family, source="Other")
+    app = page()
+    assert "28 accepted" in page_text(app) and links(app) == ["release"]
+    start(app)
+    (release,) = ask(list_releases)
+    assert (release.summary["variants"], selection_of(release).sources) == (28, ())
+    assert not links(page())
+    tell(add_plain_family, 50, split=Split.TRAIN)
+    app = page()
+    wording(app, "train", "a release with fewer variants")
+    assert " 28 " in page_text(app) and " 31." in page_text(app) and links(app) == ["release"]
+
+
+def test_a_release_of_some_sources_is_named_and_compared_with_their_variants(
+    project: Engine,
+) -> None:
+    with writing(project) as session:
+        add_tiny_family(session, source=HOSTILE)
+        first = next(name for name in sources_in_use(session).values() if name != HOSTILE)
+        create_release(session, selection=Selection((first,)))
+    app = page()
+    assert f"only {first}:" in page_text(app)
+    assert not links(app)  # the other source has more, but this release leaves it out
+    tell(add_plain_family, 50, split=Split.TRAIN)
+    assert " 30." in page_text(page())
+
+
+def test_fields_and_text_edit_the_same_recipe_and_refuse_what_is_wrong(
+    project: Engine, started: list[int]
+) -> None:
+    app = page()
+    for name, one in Recipe.model_fields.items():
+        assert one.description and f"{name}: " in page_text(app)
+        assert one.description.replace("\n", " ") in page_text(app)
+    box(app).set_value("epoch: 3").run()
+    assert page_text(app).count("'epoch'") == 2  # next to the button, and above the box
+    assert field(app, "epochs").disabled and app.button("train-click").disabled
+    assert (box(app).value, choice(app).value) == ("epoch: 3", OWN)
+    box(app).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
+    assert (field(app, "epochs").value, field(app, "lora_rank").value) == (3.0, 8)
+    wanted = {"epochs": 5.0, "data": "negation", "lora_rank": None, "early_stopping": "families"}
+    for name, value in wanted.items():
+        field(app, name).set_value(value).run()
+    assert recipe_of(app) == Recipe(batch_size=4, **wanted)  # type: ignore[arg-type]
+    box(app).set_value("batch_size: 4\nmax_triples: 6").run()
+    field(app, "batch_size").set_value(9).run()
+    assert "max_triples (6)" in page_text(app) and "(9)" in page_text(app)
+    assert field(app, "batch_size").value == 4
+    assert recipe_of(app) == Recipe(batch_size=4, max_triples=6)
+    field(app, "epochs").set_value(6.0).run()
+    before = Recipe().epochs
+    field(app, "epochs").set_value(before).run()
+    assert recipe_of(app).epochs == before, "a field returns at once to its earlier value"
+
+
+def test_an_edited_recipe_becomes_your_own_and_stays_available(
+    project: Engine, started: list[int]
+) -> None:
+    app = page()
+    start(app)  # makes a release, which studies need
+    field(app, "epochs").set_value(3.5).run()
+    own = box(app).value
+    assert choice(app).value == OWN
+    app.segmented_control(SECTION).set_value(RESULTS).run()
+    assert not app.text_area
+    app.segmented_control(SECTION).set_value(TRAIN).run()
+    assert field(app, "epochs").value == 3.5
+    choice(app).set_value("standard").run()
+    assert recipe_of(app) == PRESETS["standard"].recipe
+    choice(app).set_value(OWN).run()
+    assert box(app).value == own
+    next(button for button in app.button if button.label == "Reset to the preset").click().run()
+    assert choice(app).value == "standard", "the one that was chosen last"
+    box(app).set_value("epoch: 3").run()
+    choice(app).set_value("quick").run()
+    assert recipe_of(app) == QUICK and len(choice(app).options) == len(PRESETS) + 1
+    app.segmented_control(SECTION).set_value(STUDIES).run()
+    app.selectbox("study-recipe-0").set_value("standard").run()
+    assert "“standard”" in page_text(app)
+    app.segmented_control(SECTION).set_value(TRAIN).run()
+    box(app).set_value("epochs: 3\nbatch_size: 4").run()
+    app.segmented_control(SECTION).set_value(STUDIES).run()
+    assert "“standard”" not in page_text(app), "the edited recipe was chosen later"
+
+
+def test_stale_values_from_the_browser_change_nothing(project: Engine, started: list[int]) -> None:
+    """The button is clicked before the browser knows that the text has changed the fields."""
+    app = page()
+    before = [(one.key, one.value) for one in (field(app, "epochs"), choice(app))]
+    box(app).set_value("epochs: 6\nbatch_size: 4").run()
+    for key, value in before:
+        app.session_state[key] = value
+    asked = start(app)
+    assert asked["preset"] is None
+    assert asked["recipe"] == Recipe(epochs=6, batch_size=4).model_dump(mode="json")
+
+
+def test_variants_and_sources_left_out_by_the_recipe_are_counted(
+    project: Engine, started: list[int]
+) -> None:
+    app = page()
+    (about_shares,) = [
+        caption.value
+        for caption in app.caption
+        if all(source in caption.value for source in SOURCE_SHARES)
+    ]
+    box(app).set_value("sources: {}").run()
+    assert about_shares not in [caption.value for caption in app.caption]
+    box(app).set_value("batch_size: 4\ntypes: {verbal: 0}").run()
+    assert "(9 triples, from 18 triples" in page_text(app)
+    box(app).set_value("batch_size: 4\ntypes: {verbal: 0, lexical: 0}").run()
+    assert app.button("train-click").disabled
+    for number in range(50, 58):
+        tell(add_plain_family, number, split=Split.TRAIN, source=HOSTILE)
+    app = page()
+    assert field(app, "source:A corpus").value == 1.0
+    field(app, "batch_size").set_value(4).run()
+    hostile = field(app, re.escape(f"source:{HOSTILE}"))
+    assert "onerror" not in hostile.label
+    hostile.set_value(0.5).run()
+    wanted = Recipe().sources | {HOSTILE: 0.5}
+    assert recipe_of(app).sources == wanted and "on 13 families, the part of 17" in page_text(app)
+    field(app, "source:A corpus").set_value(0.0).run()
+    assert "on 4 families, the part of 8" in page_text(app)
+    assert start(app)["recipe"]["sources"] == wanted | {"A corpus": 0.0}
+
+
+def test_a_file_is_stored_by_its_content_and_named_in_the_recipe(project: Engine) -> None:
+    def upload(content: bytes) -> None:
+        given = ("some.txt", content, "text/plain")
+        app.file_uploader("train-file-sts_file").set_value(given).run()
+
+    app = page()
+    upload(b"4\tA dog.\tA hound.\n1\tA dog.\tRain.\n3\tA\tB\n")
+    assert "3 sentence pairs" in page_text(app)
+    path = recipe_of(app).sts_file
+    assert path is not None and Path(path).parent.parent == load_settings().data_folder
+    app.button("train-file-drop-sts_file").click().run()
+    assert recipe_of(app).sts_file is None
+    upload(b"nonsense")
+    assert "some.txt: " in page_text(app) and str(load_settings().data_folder) not in page_text(app)
+    assert recipe_of(app).sts_file is None
+
+
+def test_bundled_texts_are_listed_as_plain_texts_once_the_expander_is_open(project: Engine) -> None:
+    app = page()
+    assert not app.dataframe
+    app.session_state["train-bundled-texts"] = True
+    app.run()
+    assert f"{len(bundled_texts()):,}" in page_text(app)
+    table = next(frame.value for frame in app.dataframe if "Group" in frame.value)
+    assert list(table.itertuples(index=False, name=None)) == list(bundled_texts())
+    assert documents()[0].passage not in unsafe_texts(app)
+    assert [button.label for button in app.get("download_button")].count("CSV") == 1
