@@ -1,4 +1,4 @@
-"""Leased cards: other windows skip them, and the messages about late decisions."""
+"""Leased cards: other windows skip them, and late decisions are found."""
 
 import os
 import socket
@@ -10,116 +10,107 @@ from datetime import UTC, datetime
 from multiprocessing import get_context
 
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, update
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
 from curation.review import actions, leases
 from curation.review.actions import ShownCard, shown
 from curation.review.late_decisions import late_decisions
 from curation.review.queue import Queue, among, next_variant
-from db.engine import create_engine, reading, writing
+from db.engine import create_engine, writing
 from db.models import Decision, Lease, Variant
+from tests.curation.review.desk import Desk, R
 from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, person
 
-pytestmark = both_databases
-
-CARDS = 12
+CARDS = [7 * number + 1 for number in range(12)]
 """Verbal variants in a queue."""
+
+FIRST, SECOND, THIRD, *_ = CARDS
 
 
 @pytest.fixture
-def ids(engine: Engine, fill: Fill) -> list[int]:
+def queue(engine: Engine, fill: Fill) -> Desk:
 
-    def made(session: Session) -> list[int]:
-        families = [add_family(session, f"The bridge {n} is safe.") for n in range(CARDS)]
+    def made(session: Session) -> None:
+        for number in range(12):
+            add_family(session, f"The bridge {number} is safe.")
         person(session)
-        return [family["verbal"].id for family in families]
 
-    return fill(engine, made)
-
-
-def take(session: Session, *variant_ids: int, window: str = "one") -> set[int]:
-    return leases.take(session, variant_ids, window=window, reviewer_id=person(session))
+    fill(engine, made)
+    return Desk(engine)
 
 
-def expire(session: Session) -> None:
-    session.execute(update(Lease).values(until=datetime(2020, 1, 1, tzinfo=UTC)))
+def take(desk: Desk, *variant_ids: int, window: str = "one") -> set[int]:
+    return desk.write(leases.take, variant_ids, window=window, reviewer_id=desk.who("Ada"))
 
 
-def test_a_window_shows_a_card_that_no_other_shows(engine: Engine, ids: list[int]) -> None:
-    with writing(engine) as session:
-        assert take(session, *ids[:2]) == set(ids[:2])
-        assert take(session, *ids[1:3], window="two") == {ids[2]}
-        others = leases.on_other_screens(session, "two")
-        assert set(others) == set(ids[:2])
-        assert {holder.name for holder in others.values()} == {"Ada"}
-        assert leases.on_other_screens(session, "one").keys() == {ids[2]}
+def others(desk: Desk, window: str = "mine") -> set[int]:
+    """The variants on the screens of other windows."""
+    return set(desk.read(leases.on_other_screens, window))
 
 
-def test_the_next_card_takes_the_place_of_the_last(engine: Engine, ids: list[int]) -> None:
-    with writing(engine) as session:
-        take(session, ids[0])
-        take(session, ids[1])
-        assert set(leases.on_other_screens(session, "two")) == {ids[1]}
-        take(session)
-        assert leases.on_other_screens(session, "two") == {}
+def expire(desk: Desk) -> None:
+    with writing(desk.engine) as session:
+        session.execute(update(Lease).values(until=datetime(2020, 1, 1, tzinfo=UTC)))
 
 
-def test_an_expired_lease_means_nothing_and_a_renewed_one_lasts(
-    engine: Engine, ids: list[int]
-) -> None:
-    with writing(engine) as session:
-        take(session, ids[0])
-        expire(session)
-        assert leases.on_other_screens(session, "two") == {}
-        assert take(session, ids[0], window="two") == {ids[0]}
-        assert take(session, ids[0]) == set()
-        expire(session)
-        assert take(session, ids[0], window="two") == {ids[0]}
-        assert leases.on_other_screens(session, "one").keys() == {ids[0]}
+@both_databases
+def test_a_window_shows_a_card_that_no_other_shows(queue: Desk) -> None:
+    assert take(queue, FIRST, SECOND) == {FIRST, SECOND}
+    assert take(queue, SECOND, THIRD, window="two") == {THIRD}
+    found = queue.read(leases.on_other_screens, "two")
+    assert set(found) == {FIRST, SECOND}
+    assert {holder.name for holder in found.values()} == {"Ada"}
+    assert others(queue, "one") == {THIRD}
+    take(queue, SECOND)  # the next card takes the place of the last
+    assert others(queue, "two") == {SECOND}
+    take(queue)
+    assert others(queue, "two") == set()
 
 
-def test_a_released_card_is_free(engine: Engine, ids: list[int]) -> None:
-    with writing(engine) as session:
-        take(session, ids[0])
-        take(session, ids[1], window="two")
-        leases.release(session, ["one"])
-        assert set(leases.on_other_screens(session, "three")) == {ids[1]}
-        expire(session)
-        leases.release(session, [])
-        assert session.execute(select(Lease)).first() is None
+@both_databases
+def test_an_expired_lease_means_nothing_and_a_renewed_one_lasts(queue: Desk) -> None:
+    take(queue, FIRST)
+    expire(queue)
+    assert others(queue, "two") == set()
+    assert take(queue, FIRST, window="two") == {FIRST}
+    assert take(queue, FIRST) == set()
+    expire(queue)
+    assert take(queue, FIRST, window="two") == {FIRST}
+    assert others(queue, "one") == {FIRST}
 
 
+def test_a_released_card_is_free(queue: Desk) -> None:
+    take(queue, FIRST)
+    take(queue, SECOND, window="two")
+    queue.write(leases.release, ["one"])
+    assert others(queue) == {SECOND}
+    expire(queue)
+    queue.write(leases.release, [])
+    assert queue.rows(Lease) == []
+
+
+@both_databases
 def test_a_closing_window_gives_back_a_card_that_another_window_has_just_tried_to_take(
-    engine: Engine, ids: list[int]
+    queue: Desk,
 ) -> None:
     """On PostgreSQL, trying to take a leased card locks its lease. SQLite has one writer."""
-    with writing(engine) as session:
-        take(session, ids[0])
-
-    def release() -> None:
-        with writing(engine) as session:
-            leases.release(session, ["one"])
-
+    take(queue, FIRST)
     with ThreadPoolExecutor(1) as pool:
-        with writing(engine) as session:
-            assert take(session, ids[0], window="two") == set()
-            released = pool.submit(release)
+        with writing(queue.engine) as session:
+            taken = leases.take(session, [FIRST], window="two", reviewer_id=queue.who("Ada"))
+            released = pool.submit(queue.write, leases.release, ["one"])
             wait([released], timeout=0.5)
-            assert not released.done()
+            assert (taken, released.done()) == (set(), False)
         released.result()
-    with reading(engine) as session:
-        assert leases.on_other_screens(session, "three") == {}
+    assert others(queue) == set()
 
 
-def test_a_family_is_all_variants_of_an_anchor(engine: Engine, ids: list[int]) -> None:
-    with reading(engine) as session:
-        anchor = session.get_one(Variant, ids[1]).anchor_id
-        query = select(col(Variant.id)).where(col(Variant.anchor_id) == anchor)
-        assert leases.families_of(session, [ids[1]]) == set(session.execute(query).scalars())
+def test_a_family_is_all_variants_of_an_anchor(queue: Desk) -> None:
+    assert queue.read(leases.families_of, [SECOND]) == set(range(SECOND, SECOND + 7))
+    assert queue.read(leases.families_of, []) == set()
 
 
 def decide_all(url: URL, window: str) -> list[int]:
@@ -129,15 +120,16 @@ def decide_all(url: URL, window: str) -> list[int]:
     card: ShownCard | None = None
     with writing(engine) as session:
         reviewer = person(session)
-    while True:
+    while card is not None or not seen:
         with writing(engine) as session:
             if card is not None:
                 actions.accept(session, card, reviewer_id=reviewer)
             card = _next(session, window, reviewer)
         if card is None:
-            engine.dispose()
-            return seen
+            break
         seen.append(card.variant_id)
+    engine.dispose()
+    return seen
 
 
 def _next(session: Session, window: str, reviewer: int) -> ShownCard | None:
@@ -145,60 +137,50 @@ def _next(session: Session, window: str, reviewer: int) -> ShownCard | None:
         variant = next_variant(session, type_ids=["verbal"], skipped=passed)
         return None if variant is None else variant.id
 
-    found, _ = leases.take_next(
-        session,
-        find,
-        lambda key: bool(among(session, [key], Queue.PENDING)),
-        window=window,
-        reviewer_id=reviewer,
-    )
+    def is_left(key: int) -> bool:
+        return bool(among(session, [key], Queue.PENDING))
+
+    who = {"window": window, "reviewer_id": reviewer}
+    found = leases.take_next(session, find, is_left, **who).variant_id
     return None if found is None else shown(session.get_one(Variant, found))
 
 
 @pytest.mark.slow
-def test_windows_that_go_through_a_queue_at_once_decide_no_card_twice(
-    engine: Engine, ids: list[int]
-) -> None:
+@both_databases
+def test_windows_that_go_through_a_queue_at_once_decide_no_card_twice(queue: Desk) -> None:
     """For a server, threads replace processes. SQLite's locks are per process."""
     pool: Executor = ThreadPoolExecutor(3)
-    if engine.name == "sqlite":
+    if queue.engine.name == "sqlite":
         pool = ProcessPoolExecutor(2, mp_context=get_context("spawn"))
-    url = engine.url
+    url = queue.engine.url
     with pool:
         asked = [pool.submit(decide_all, url, f"window {n}") for n in range(3)]
-        seen = [number for one in asked for number in one.result()]
-    assert sorted(seen) == ids
-    with reading(engine) as session:
-        decided = list(session.execute(select(col(Decision.variant_id))).scalars())
-    assert sorted(decided) == ids
+        seen = sorted(number for one in asked for number in one.result())
+    assert seen == CARDS == sorted(row.variant_id for row in queue.rows(Decision))
 
 
-def test_the_first_to_decide_learns_of_a_late_decision(engine: Engine, ids: list[int]) -> None:
-    with writing(engine) as session:
-        first, second = (shown(session.get_one(Variant, ids[0])) for _ in range(2))
-        actions.accept(session, first, reviewer_id=person(session))
-        actions.reject(session, second, reviewer_id=person(session, "Bert"), reason="wrong_scope")
-        later = shown(session.get_one(Variant, ids[0]))
-        actions.accept(session, later, reviewer_id=person(session, "Cleo"))
-        (late,) = late_decisions(session, [first.action_id])
-        assert (late.reviewer, late.reason) == ("Bert", "wrong_scope")
-        assert late_decisions(session, [second.action_id, later.action_id]) == []
-        assert late_decisions(session, []) == []
+@both_databases
+def test_the_first_to_decide_learns_of_a_late_decision(queue: Desk) -> None:
+    first, second = queue.card(FIRST), queue.card(FIRST)
+    queue.decide("Ada", first)
+    queue.decide("Bert", second, R)
+    later = queue.card(FIRST)
+    queue.decide("Cleo", later)
+    (late,) = queue.read(late_decisions, [first.action_id])
+    assert (late.reviewer, late.reason) == ("Bert", "wrong_scope")
+    assert queue.read(late_decisions, [second.action_id, later.action_id]) == []
+    assert queue.read(late_decisions, []) == []
 
 
 @pytest.mark.parametrize("same_number", [True, False], ids=["in a container", "elsewhere"])
-def test_the_cards_of_a_server_that_crashed_are_free_again(
-    engine: Engine, ids: list[int], monkeypatch: pytest.MonkeyPatch, same_number: bool
-) -> None:
+def test_the_cards_of_a_server_that_crashed_are_free_again(queue: Desk, same_number: bool) -> None:
     """Leases of a server that still runs, here or on another host, are kept."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     crashed = f"a/before/{os.getpid() if same_number else ended.pid}/{socket.gethostname()}"
-    windows = [crashed, f"b/other/{os.getppid()}/{socket.gethostname()}", "c/other/1/elsewhere"]
-    with writing(engine) as session:
-        for variant_id, window in zip(ids, [*windows, leases.new_window()], strict=False):
-            take(session, variant_id, window=window)
-        closed = leases.closed_windows(session)
-        assert closed == {crashed}
-        leases.release(session, closed)
-        assert set(leases.on_other_screens(session, "mine")) == set(ids[1:4])
+    running = [f"b/other/{os.getppid()}/{socket.gethostname()}", "c/other/1/elsewhere"]
+    for variant_id, window in zip(CARDS, [crashed, *running, leases.new_window()], strict=False):
+        take(queue, variant_id, window=window)
+    assert queue.read(leases.closed_windows) == {crashed}
+    queue.write(leases.release_closed, ())
+    assert others(queue) == set(CARDS[1:4])
