@@ -59,8 +59,12 @@ def six_items(tmp_path: Path) -> SemAntoNeg:
 
 def semantoneg(tmp_path: Path, right: int) -> Result:
     """A result with this many right items out of six."""
-    scores = [[0.1, 0.2, 0.9] if n < right else [0.1, 0.9, 0.2] for n in range(6)]
-    return six_items(tmp_path).evaluate([np.array(row) for row in scores])
+    return six_items(tmp_path).evaluate(
+        [
+            np.array(row)
+            for row in [[0.1, 0.2, 0.9] if n < right else [0.1, 0.9, 0.2] for n in range(6)]
+        ]
+    )
 
 
 def uploaded(app: AppTest, content: bytes = SAMPLE, name: str = "semantoneg") -> AppTest:

@@ -233,5 +233,8 @@ def test_prompts_can_be_edited_and_chosen_for_a_run(
     app = uploaded(page())
     assert len(app.selectbox("bench-version-of-relevance").options) == 3
     app.selectbox("bench-version-of-relevance").set_value(1).run()
-    asked = start(chosen_chat(app)).parameters["asked_with"]
-    assert asked == {"relevance": 1, "similarity": 1, "paraphrase_choice": 1}
+    assert start(chosen_chat(app)).parameters["asked_with"] == {
+        "relevance": 1,
+        "similarity": 1,
+        "paraphrase_choice": 1,
+    }

@@ -67,8 +67,11 @@ def test_a_new_project_measures_figure_1_with_the_bundled_encoders_once(
 ) -> None:
     app = open_page("compare")
     wording(app, "compare", "a new project")
-    chosen = [app.selectbox(key).value for key in ("a", "b", "set")]
-    assert chosen == [DEFAULT_ENCODER, TRAINED_ENCODER, FIGURE_1_SET]
+    assert [app.selectbox(key).value for key in ("a", "b", "set")] == [
+        DEFAULT_ENCODER,
+        TRAINED_ENCODER,
+        FIGURE_1_SET,
+    ]
     (link,) = app.get("page_link")
     assert link.page == "train"
     run = newest(KIND)

@@ -50,8 +50,14 @@ def rows(chart: Any) -> list[dict[str, Any]]:
     """All data of the chart."""
     spec = chart.to_dict()
     parts = [spec, *spec.get("layer", [])]
-    sets = [part["data"]["values"] for part in parts if "values" in part.get("data", {})]
-    return [row for values in (*spec.get("datasets", {}).values(), *sets) for row in values]
+    return [
+        row
+        for values in (
+            *spec.get("datasets", {}).values(),
+            *[part["data"]["values"] for part in parts if "values" in part.get("data", {})],
+        )
+        for row in values
+    ]
 
 
 def bars(chart: Any) -> list[dict[str, Any]]:
@@ -93,8 +99,10 @@ def test_each_row_of_distances_is_scaled_to_its_highest_bar() -> None:
         for row, number in ((0, 10), (0, 5), (1, 1000), (1, 250))
     }
     assert all(0 <= b["high"] < b["low"] <= 2 for b in bars(chart))
-    labels = [row["label"] for row in rows(chart) if "label" in row]
-    assert labels == ["Verbal negation\n15", "Hedge: single word\n1,250"]
+    assert [row["label"] for row in rows(chart) if "label" in row] == [
+        "Verbal negation\n15",
+        "Hedge: single word\n1,250",
+    ]
 
 
 def test_far_outliers_are_in_the_last_bar() -> None:
@@ -112,8 +120,11 @@ def test_the_threshold_moves_neither_bins_nor_axis() -> None:
     def seen(threshold: int) -> tuple[set[tuple[float, float]], list[float], list[float]]:
         chart = levenshtein({"verbal": {5: 50, 30: 40, 41: 3}}, threshold)
         places = {(bar["start"], bar["end"]) for bar in bars(chart)}
-        axis = chart.to_dict()["layer"][1]["layer"][0]["encoding"]["x"]["scale"]["domain"]
-        return places, axis, [row["threshold"] for row in rows(chart) if "threshold" in row]
+        return (
+            places,
+            chart.to_dict()["layer"][1]["layer"][0]["encoding"]["x"]["scale"]["domain"],
+            [row["threshold"] for row in rows(chart) if "threshold" in row],
+        )
 
     *same, drawn_at = seen(30)
     assert drawn_at == [31]  # where the bar of 30 ends and that of 31 begins
@@ -146,10 +157,15 @@ def test_a_heat_map_shows_numbers_and_shares() -> None:
     cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
     columns = {"x": "X", "y": "Y"}
     chart = shares.heat_map(cells, columns=columns, heading="Letter", of="All", dark=False)
-    values = [(row["column"], row["label"], row["percent"], row["share"]) for row in rows(chart)]
-    assert values == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]
-    scale = chart.to_dict()["layer"][0]["encoding"]["color"]["scale"]
-    assert scale == {"domain": [0, 0.25], "range": list(LIGHT.sequential)}
+    assert [(row["column"], row["label"], row["percent"], row["share"]) for row in rows(chart)] == [
+        ("X", "1", "25.0%", 0.25),
+        ("Y", "–", "", 0.0),
+        ("X", "–", "", 0.0),
+    ]
+    assert chart.to_dict()["layer"][0]["encoding"]["color"]["scale"] == {
+        "domain": [0, 0.25],
+        "range": list(LIGHT.sequential),
+    }
 
 
 def test_decisions_add_up_to_a_full_bar() -> None:
@@ -313,11 +329,17 @@ def test_a_line_connects_a_base_model_with_models_trained_from_it() -> None:
         Dot("paper's", 50.0, 58.1, published=True),
     ]
     found = rows(scatter(dots, negation="negation", general="general", dark=False))
-    ends = [(row["trail"], row["general"]) for row in found if "trail" in row]
-    assert ends == [("trained", 60.0), ("trained", 58.0)]
+    assert [(row["trail"], row["general"]) for row in found if "trail" in row] == [
+        ("trained", 60.0),
+        ("trained", 58.0),
+    ]
     # The published point is almost on the trained one, and its label would cover the trained one's.
-    labels = {row["model"]: row["label"] for row in found if "label" in row}
-    assert labels == {"base": "base", "trained": "trained", "lost": "lost", "paper's": ""}
+    assert {row["model"]: row["label"] for row in found if "label" in row} == {
+        "base": "base",
+        "trained": "trained",
+        "lost": "lost",
+        "paper's": "",
+    }
 
 
 def test_every_token_is_shown_and_its_matches_are_framed() -> None:
@@ -325,8 +347,10 @@ def test_every_token_is_shown_and_its_matches_are_framed() -> None:
     matrix = TokenMatrix(("not", "not"), ("a", "b", "a"), similarity, similarity.argmax(axis=1))
     found = rows(token_chart.draw(matrix, dark=False))
     assert len({(row["query"], row["document"]) for row in found}) == 6
-    best = [(row["first"], row["second"], row["value"]) for row in found if row["best"]]
-    assert best == [("not", "b", 0.9), ("not", "a", 0.8)]
+    assert [(row["first"], row["second"], row["value"]) for row in found if row["best"]] == [
+        ("not", "b", 0.9),
+        ("not", "a", 0.8),
+    ]
 
 
 # -- training --------------------------------------------------------------------------
@@ -400,8 +424,10 @@ STUDY = [
 
 def test_differences_are_to_the_base_or_to_all_in_percent_or_points() -> None:
     def found(against: Against, *, relative: bool) -> dict[tuple[str, str], object]:
-        of = differences(STUDY, against=against, full="All", relative=relative)
-        return {(row.arm, row.figure): pytest.approx(row.difference) for row in of}
+        return {
+            (row.arm, row.figure): pytest.approx(row.difference)
+            for row in differences(STUDY, against=against, full="All", relative=relative)
+        }
 
     assert found(Against.BASE, relative=True) == {("All", "ranked"): 80, ("Half", "ranked"): 20}
     assert found(Against.BASE, relative=False) == {
@@ -436,8 +462,10 @@ def test_published_bars_are_hollow_in_the_colour_of_their_training() -> None:
     (of_items,) = (
         entry["field"] for entry in measured["encoding"]["tooltip"] if entry["title"] == "n"
     )
-    shown = {(bar["hollow"], bar[of_items].isdecimal()) for bar in published["data"]["values"]}
-    assert shown == {(True, False), (False, True)}, "the paper does not report its numbers of items"
+    assert {(bar["hollow"], bar[of_items].isdecimal()) for bar in published["data"]["values"]} == {
+        (True, False),
+        (False, True),
+    }, "the paper does not report its numbers of items"
 
 
 def test_the_trade_off_starts_at_the_base_encoder_and_rises_where_it_improves() -> None:

@@ -16,8 +16,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def chart(label: str = HOSTILE) -> alt.Chart:
     rows = alt.Data(values=[{"label": label, "n": 3}, {"label": "plain", "n": 5}])
-    axis = alt.Axis(labelLimit=900)
-    return alt.Chart(rows).mark_bar().encode(x="n:Q", y=alt.Y("label:N", axis=axis))
+    return (
+        alt.Chart(rows)
+        .mark_bar()
+        .encode(x="n:Q", y=alt.Y("label:N", axis=alt.Axis(labelLimit=900)))
+    )
 
 
 def test_an_svg_is_well_formed_and_holds_a_hostile_text_as_text() -> None:

@@ -38,8 +38,9 @@ def page(section: str = TRAIN, **address: str) -> AppTest:
 
 
 def language_page(section: str = language_choice.TRAIN, **state: object) -> AppTest:
-    place = {kind_choice.SIDE: kind_choice.LANGUAGE, language_choice.SECTION: section}
-    return opened("train", place | state)
+    return opened(
+        "train", {kind_choice.SIDE: kind_choice.LANGUAGE, language_choice.SECTION: section} | state
+    )
 
 
 def charts(app: AppTest) -> int:

@@ -215,8 +215,9 @@ def test_a_paused_run_can_be_resumed_with_its_key(
 ) -> None:
     run_id = store_sent(released, RunState.PAUSED, model="small", base_url="http://127.0.0.1:9/v1")
     app = language_page(PROVIDER)
-    cancel = f"llm-provider-cancel-{run_id}"
-    assert cancel not in [button.key for button in app.button], "nothing was started there"
+    assert f"llm-provider-cancel-{run_id}" not in [button.key for button in app.button], (
+        "nothing was started there"
+    )
     use(app, {f"generate-key-llm-{run_id}": KEY}, press=f"again-{run_id}")
     assert [found[KEY_VARIABLE] for found in environments] == [KEY]
     assert newest(provider.KIND).state is RunState.QUEUED

@@ -46,8 +46,9 @@ def test_without_a_training_the_results_link_to_the_bundled_model_and_the_train_
     for section in (RESULTS, RUNS):
         app = page(section)
         wording(app, "train", f"{section} without a training")
-        links = [link.proto.query_string for link in app.get("page_link")]
-        assert links == ["a=all-MiniLM-L6-v2&b=hedgerow-minilm"] * (section == RESULTS)
+        assert [link.proto.query_string for link in app.get("page_link")] == [
+            "a=all-MiniLM-L6-v2&b=hedgerow-minilm"
+        ] * (section == RESULTS)
         app.button("empty-results-go").click().run()
         assert app.button("train-click")
 
@@ -264,8 +265,12 @@ def renamed(released: Engine) -> Engine:
 def result(place: int) -> dict[str, object]:
     before = {"ranked": 0.5, "questions": 0.0, "drift": 0.0, "retrieval": 0.8}
     after = {"ranked": 0.9 - place / 10, "questions": 0.8, "drift": 0.05, "retrieval": 0.75}
-    held_out = {"before": before, "after": after, "of": {"ranked": 20, "retrieval": 300}}
-    return {"triples": 24 // 2**place, "steps": 3, "seconds": 90.0, "held_out": held_out}
+    return {
+        "triples": 24 // 2**place,
+        "steps": 3,
+        "seconds": 90.0,
+        "held_out": {"before": before, "after": after, "of": {"ranked": 20, "retrieval": 300}},
+    }
 
 
 def stored(engine: Engine, study: Study, *, state: RunState = RunState.DONE) -> list[int]:
