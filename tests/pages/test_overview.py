@@ -4,32 +4,25 @@ model."""
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
-from streamlit.testing.v1 import AppTest
 
-from curation.corpora.corpus import FIRST
+from curation.corpora import loading
+from curation.corpora.corpus import CORPORA
 from curation.project.funnel import Funnel, FunnelRow, funnel
 from curation.release.freezing import create_release
-from curation.review.actions import accept, reject, shown
 from db.columns import now
 from db.engine import reading, writing
-from db.models import Encoder, Run, RunState, Split, TypeRow, TypeVersion, Variant
+from db.models import Encoder, Run, RunState, Split, TypeRow, TypeVersion
 from db.runs import create_run, get_run
 from pages.components.overview.funnel_chart import CELL, STAGES, funnel_chart
+from tests.curation.support.deciding import accept, reject
 from tests.curation.support.families import add_plain_family
-from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.pages.conftest import OpenPage, Wording, unsafe_texts
+from tests.pages.looks import keys, links, press, rows, texts
 from tests.support.factories import add_anchor, add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
-
-
-def texts(app: AppTest) -> str:
-    return "\n".join(text.value for text in app.text)
-
-
-def links(app: AppTest) -> list[str]:
-    return [link.label for link in app.get("page_link")]
 
 
 def running(session: Session, kind: str, **values: object) -> Run:
@@ -39,78 +32,55 @@ def running(session: Session, kind: str, **values: object) -> Run:
     return run
 
 
-def test_an_empty_project_offers_the_starter_corpus_and_nothing_else(open_page: OpenPage) -> None:
-    app = open_page("overview")
-    assert [button.key for button in app.button] == ["load-starter"]
-    assert not app.dataframe
-    assert not app.get("vega_lite_chart")
-    assert "no sentences yet" in app.markdown[0].value
-
-
-@pytest.mark.slow
-def test_loading_the_first_corpora_fills_the_funnel_and_measures_them(
-    open_page: OpenPage, started: list[int], app_engine: Engine
+def test_an_empty_project_offers_the_first_corpora_and_measures_them(
+    open_page: OpenPage,
+    started: list[int],
+    app_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    wording: Wording,
 ) -> None:
-    app = open_page("overview").button(key="load-starter").click().run()
-    assert not app.exception
+    first = CORPORA["exclusions"]  # the smallest one
+    monkeypatch.setattr(loading, "FIRST", [first])
+    app = open_page("overview")
+    wording(app, "overview", "an empty project")
+    assert keys(app) == {"load-starter"}
+    assert not app.dataframe and not app.get("vega_lite_chart")
+    press(app, "load-starter")
     with reading(app_engine) as session:
-        count = session.execute(select(func.count()).select_from(Variant)).scalar_one()
-        assert count > 9_000
         assert [get_run(session, number).kind for number in started] == ["diagnose"]
-    assert app.dataframe[0].value["Type"].tolist()[-1] == "All types"
-    anchors = sum(corpus.anchors for corpus in FIRST)
-    assert app.dataframe[0].value["Anchors"].tolist()[-1] == anchors
-    assert "Measure variants" in texts(app)  # the run is being followed
-    assert "not measured yet" not in texts(app)  # and is not suggested again
+    last = rows(app, "Anchors")[-1]
+    assert (last["Type"], last["Anchors"]) == ("All types", first.anchors)
+    assert f"Run {started[0]}" in texts(app) and "measure" not in keys(app)
 
 
-def test_next_steps_link_to_the_pages(
-    loaded_home: Path, open_page: OpenPage, app_engine: Engine
+def test_next_steps_link_to_the_pages_and_measuring_starts_one_run(
+    loaded_home: Path, open_page: OpenPage, started: list[int], app_engine: Engine
 ) -> None:
     app = open_page("overview")
     with reading(app_engine) as session:
         total = funnel(session).total
-    shown = texts(app)
-    assert f"{total.variants:,} variants are not measured yet" in shown
-    assert f"{total.pending:,} variants are pending: Verbal negation 2" in shown
-    assert f"{total.accepted:,} variants are accepted" in shown
+    numbers = (total.variants, total.pending, total.accepted)
+    assert all(f"{number:,} variants" in texts(app) for number in numbers)
     assert links(app) == ["Review", "Freeze a release"]
-
-
-def test_a_conflict_is_shown_and_links_to_its_queue(
-    with_source: Engine, open_page: OpenPage
-) -> None:
-    with writing(with_source) as session:
-        card = shown(add_family(session)["verbal"])
-        accept(session, card, reviewer_id=person(session))
-        card = card._replace(action_id="later")
-        reject(session, card, reviewer_id=person(session, "Bert"), reason="wrong_type")
-    app = open_page("overview")
-    assert "1 variant is in conflict" in texts(app)
-    link = next(link for link in app.get("page_link") if link.label == "Settle")
-    assert "queue=In+conflict" in link.proto.page + link.proto.query_string
-
-
-def test_measuring_starts_one_run(
-    loaded_home: Path, open_page: OpenPage, started: list[int], app_engine: Engine
-) -> None:
-    app = open_page("overview").button(key="measure").click().run()
-    assert len(started) == 1
-    assert "measure" not in [button.key for button in app.button]
+    press(app, "measure")
+    assert len(started) == 1 and "measure" not in keys(app)
     with reading(app_engine) as session:
         assert get_run(session, started[0]).parameters == {}
 
 
-def test_the_table_agrees_with_the_funnel(with_source: Engine, open_page: OpenPage) -> None:
+def test_the_table_agrees_with_the_funnel(
+    with_source: Engine, open_page: OpenPage, wording: Wording
+) -> None:
     with writing(with_source) as session:
         ada = person(session)
         families = [add_family(session, f"Bridge {n} is safe.") for n in range(3)]
         for variant in [*families[0].values(), families[1]["verbal"]]:
-            accept(session, shown(variant, at=now()), reviewer_id=ada)
+            accept(session, variant, ada)
         create_release(session)
         run = running(session, "train", state=RunState.DONE)
         session.add(Encoder(name="m", fingerprint="a" * 64, run_id=run.id, release_id=1))
     app = open_page("overview")
+    wording(app, "overview", "an encoder is trained")
     with reading(with_source) as session:
         state = funnel(session)
     table = app.dataframe[0].value.set_index("Type")
@@ -120,9 +90,6 @@ def test_the_table_agrees_with_the_funnel(with_source: Engine, open_page: OpenPa
         assert (line["Accepted"], line["Released"]) == (row.accepted, row.released)
         assert (line["Triples"], line["Trained on"]) == (row.triples, row.trained)
     assert table.loc["All types", "Triples"] == 12
-    assert "1 encoder has been trained, on release 1." in "".join(
-        caption.value for caption in app.caption
-    )
     assert links(app) == ["Review", "Download"]
 
 
@@ -134,51 +101,38 @@ def test_work_that_a_run_is_doing_is_not_suggested(
         add_anchor(session, "Nothing is written for it.")
         create_release(session)
     app = open_page("overview")
-    assert {"Generate", "Train"} <= set(links(app))
-    assert "measure" in [button.key for button in app.button]
+    assert {"Generate", "Train"} <= set(links(app)) and "measure" in keys(app)
     with writing(with_source) as session:
         for kind in ("generate", "train", "diagnose"):
             running(session, kind)
-    app = open_page("overview")
-    assert not {"Generate", "Train"} & set(links(app))
-    assert "measure" not in [button.key for button in app.button]
+    app.run()
+    assert not {"Generate", "Train"} & set(links(app)) and "measure" not in keys(app)
 
 
-def test_after_changes_a_new_release_is_proposed(with_source: Engine, open_page: OpenPage) -> None:
+def test_runs_and_labels_are_shown_as_they_are(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
-        family = add_family(session)
-        ada = person(session)
-        accept(session, shown(family["verbal"], at=now()), reviewer_id=ada)
-        create_release(session)
-        accept(session, shown(family["word"], at=now()), reviewer_id=ada)
+        add_anchor(session)
     app = open_page("overview")
-    assert "Release 1 lacks 1 accepted variant." in texts(app)
-    assert "Train" not in links(app)  # the release has no triples to train on
-
-
-def test_runs_under_way_and_past_ones_are_shown(with_source: Engine, open_page: OpenPage) -> None:
+    assert not app.get("vega_lite_chart")  # no variants, no bars
+    assert app.dataframe[0].value["Anchors"].tolist() == [1]
     with writing(with_source) as session:
-        add_family(session)
+        family = add_family(session, "The road is safe.")
+        for type_id in ("lexical", "affixal"):
+            family[type_id].retired = True
+        current = session.get_one(TypeRow, "verbal").version
+        session.get_one(TypeVersion, ("verbal", current)).label = HOSTILE
         running(session, "export", state=RunState.FAILED, message=HOSTILE, finished_at=now())
         running(session, "diagnose", step=2, total=8, message=f"Loading {HOSTILE}.")
     app = open_page("overview")
-    assert f"Loading {HOSTILE}" in texts(app)
+    assert f"Loading {HOSTILE}" in texts(app) and f"{HOSTILE} 1" in texts(app)
     assert "**bold**" not in unsafe_texts(app)
     runs = app.dataframe[1].value
     assert runs["State"].tolist() == ["running", "failed"]
     assert runs["Task"].tolist() == ["Measure variants", "Export a release"]
     assert runs["Message"].tolist() == ["", HOSTILE]
-
-
-def test_a_hostile_label_is_text_everywhere(with_source: Engine, open_page: OpenPage) -> None:
-    with writing(with_source) as session:
-        add_family(session)
-        current = session.get_one(TypeRow, "verbal").version
-        session.get_one(TypeVersion, ("verbal", current)).label = HOSTILE
-    app = open_page("overview")
-    assert f"{HOSTILE} 1" in texts(app)
-    assert app.dataframe[0].value["Type"].tolist()[0] == HOSTILE
-    assert "**bold**" not in unsafe_texts(app)
+    listed = app.dataframe[0].value["Type"].tolist()  # only types with variants
+    assert listed[:2] == [HOSTILE, "Absolute negator"] and len(listed) == len(family) - 2 + 1
+    assert not {"Affixal negation", "Lexical negation", "Affirmation"} & {*listed}
 
 
 def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
@@ -204,72 +158,37 @@ def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
     assert {"Variants", "30", "80.1k", "All types"} <= chart_values
 
 
-def test_the_progress_of_one_source_is_shown_if_there_are_several(
-    with_source: Engine, open_page: OpenPage
-) -> None:
-    with writing(with_source) as session:
-        add_family(session)
-    assert not open_page("overview").selectbox
-    with writing(with_source) as session:
-        add_family(session, "The door is safe.", source=HOSTILE)
-        add_anchor(session, "A second one.", source=HOSTILE)
-    app = open_page("overview")
-    app.selectbox(key="source").select_index(1).run()
-    assert HOSTILE not in unsafe_texts(app)
-    table = app.dataframe[0].value
-    assert (table["Anchors"].tolist()[-1], table["Variants"].tolist()[-1]) == (2, 7)
-    assert "7 variants are pending" in texts(app) and "1 anchor has no variants yet" in texts(app)
-    app.switch_page("pages/anchors.py").run()
-    assert app.selectbox(key="anchors-source").value is None
-    assert len(app.dataframe[0].value) == 3
-
-
 def test_next_steps_are_for_the_chosen_source_and_link_to_it(
-    with_source: Engine, open_page: OpenPage
+    with_source: Engine, open_page: OpenPage, wording: Wording
 ) -> None:
     with writing(with_source) as session:
         ada = person(session)
-        own = add_family(session)
-        for variant in own.values():
-            accept(session, shown(variant, at=now()), reviewer_id=ada)
-        create_release(session)
-        other = add_family(session, "The door is safe.", source="Other")
-        accept(session, shown(other["verbal"], at=now()), reviewer_id=ada)
-        reject(
-            session,
-            shown(other["word"], at=now()),
-            reviewer_id=person(session, "Bert"),
-            reason="wrong_type",
-        )
-        accept(session, shown(other["word"], at=now()), reviewer_id=ada)
-    app = open_page("overview")
-    assert "Release 1 has 7 variants. Download it to share it." in texts(app)
-    app.selectbox(key="source").select("Other").run()
-    page_words = texts(app)
-    assert "5 variants are pending" in page_words and "1 variant is in conflict" in page_words
-    assert "Release 1 lacks 1 accepted variant." in page_words
-    assert "Download it" not in page_words and "No encoder has been trained" not in page_words
-    found = {link.label: link.proto.query_string for link in app.get("page_link")}
-    assert found["Review"] == "queue-source=Other"
-    assert "queue-source=Other" in found["Settle"] and "queue=In+conflict" in found["Settle"]
-    app.selectbox(key="source").select("test").run()
-    assert "Release 1 has 7 variants of this source. Download it to share it." in texts(app)
-    assert "pending" not in texts(app)
-
-
-def test_a_project_without_variants_has_no_bars(with_source: Engine, open_page: OpenPage) -> None:
-    with writing(with_source) as session:
-        add_anchor(session)
-    app = open_page("overview")
-    assert not app.get("vega_lite_chart")
-    assert app.dataframe[0].value["Anchors"].tolist() == [1]
-
-
-def test_types_without_variants_are_not_listed(with_source: Engine, open_page: OpenPage) -> None:
-    with writing(with_source) as session:
         family = add_family(session)
-        for type_id in ("verbal", "lexical"):
-            family[type_id].retired = True
-    listed = open_page("overview").dataframe[0].value["Type"].tolist()
-    assert "Absolute negator" in listed and len(listed) == len(family) - 2 + 1
-    assert not {"Verbal negation", "Lexical negation", "Affirmation", "Unsupported"} & {*listed}
+        accept(session, family.pop("verbal"), ada)
+        create_release(session)
+        for variant in family.values():
+            accept(session, variant, ada)
+    app = open_page("overview")
+    assert "Release 1 lacks 6 " in texts(app)
+    assert "Train" not in links(app) and not app.selectbox  # the release has no triples
+    with writing(with_source) as session:
+        create_release(session)
+        other = add_family(session, "The door is safe.", source=HOSTILE)
+        accept(session, other["verbal"], ada)
+        reject(session, other["word"], person(session, "Bert"))
+        accept(session, other["word"], ada)
+    app = open_page("overview")
+    wording(app, "overview", "two sources")
+    app.selectbox(key="source").select(HOSTILE).run()
+    assert HOSTILE not in unsafe_texts(app)
+    wording(app, "overview", "one of two sources")
+    last = rows(app, "Anchors")[-1]
+    assert (last["Anchors"], last["Variants"]) == (1, 7)
+    found = {link.label: link.proto.query_string for link in app.get("page_link")}
+    assert "queue-source=" in found["Review"]
+    assert "queue-source=" in found["Settle"] and "queue=In+conflict" in found["Settle"]
+    app.selectbox(key="source").select("test").run()
+    wording(app, "overview", "the other source")
+    app.switch_page("pages/anchors.py").run()  # which has its own choice
+    assert app.selectbox(key="anchors-source").value is None
+    assert len(app.dataframe[0].value) == 2

@@ -1,15 +1,11 @@
 """The settings page: what it shows, what it changes, and what it never shows."""
 
 import json
-import os
-import socket
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine, select, text
 from sqlmodel import col
-from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 import cli
@@ -20,15 +16,19 @@ from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.opinions import model_verdicts
-from curation.review.people.reviewers import Person, people
+from curation.review.people.reviewers import people
+from curation.upkeep.backup_run import KIND as BACKUP
+from curation.upkeep.check_run import KIND as CHECK
 from db.engine import reading, writing
-from db.migrate import head_revision
+from db.execution import execute
 from db.models import Reviewer, ReviewerKind, Run, RunState, Status, TeamRole, Variant
-from db.runs import claim, create_run, get_run
+from db.runs import get_run
+from db.settings import load_settings
 from pages.components.shared.shell import open_project
-from tests.pages.conftest import OpenPage, unsafe_texts
-from tests.support.checkpoints import checkpoint
+from tests.pages.conftest import OpenPage, Wording, unsafe_texts
+from tests.pages.looks import keys, press, put, rows, texts
 from tests.support.factories import add_family, model, person
+from training.runs.kinds import WORK
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold**"
 SECRETS = {
@@ -50,10 +50,6 @@ def judged(with_source: Engine) -> Engine:
     return with_source
 
 
-def texts(app: AppTest) -> str:
-    return "\n".join(text.value for text in app.text)
-
-
 def setting(engine: Engine, key: str) -> object:
     with reading(engine) as session:
         return get_setting(session, key)
@@ -66,116 +62,84 @@ def kinds(engine: Engine, numbers: list[int]) -> list[str]:
 
 def statuses(engine: Engine) -> list[Status]:
     with reading(engine) as session:
-        return list(
-            session.execute(select(col(Variant.status)).order_by(col(Variant.id))).scalars()
-        )
+        query = select(col(Variant.status)).order_by(col(Variant.id))
+        return list(session.execute(query).scalars())
+
+
+def names(engine: Engine) -> dict[str, TeamRole]:
+    """The roles of the people by name."""
+    with reading(engine) as session:
+        return {one.name: one.role for one in people(session)}
 
 
 def test_the_threshold_is_changed_and_the_queues_follow(
-    judged: Engine, open_page: OpenPage, started: list[int]
+    judged: Engine, open_page: OpenPage, started: list[int], wording: Wording
 ) -> None:
     app = open_page("settings")
-    assert "Variants above the threshold: 0." in texts(app)
+    wording(app, "settings", "a judged family")
     assert app.button(key="change-threshold").disabled
-    app = app.number_input(key="threshold-60").set_value(5).run()
-    assert "Variants above 5: " in texts(app)
-    assert setting(judged, THRESHOLD) == 60
-    app = app.button(key="change-threshold").click().run()
+    put(app, "number_input", "threshold-60", 5)
+    assert "above 5: " in texts(app) and setting(judged, THRESHOLD) == 60
+    press(app, "change-threshold")
     assert setting(judged, THRESHOLD) == 5
     assert kinds(judged, started) == [queue_order.KIND]
-    assert "Update the queues" in texts(app)  # the run is being followed
+    assert f"Run {started[0]}" in texts(app)  # it is being followed
     assert app.number_input(key="threshold-5").value == 5
-
-
-def test_a_failed_reorder_can_be_retried(
-    judged: Engine, open_page: OpenPage, started: list[int]
-) -> None:
     with writing(judged) as session:
-        queue_order.request_reorder(session)
-        create_run(session, kind=queue_order.KIND, parameters={}).state = RunState.FAILED
+        session.get_one(Run, started[0]).state = RunState.FAILED
     app = open_page("settings")
-    assert "7 variants have not been sorted into the review queues" in texts(app)
-    app.button(key="reorder").click().run()
-    assert kinds(judged, started) == [queue_order.KIND]
+    assert "7 variants" in texts(app)  # which are not in the queues yet
+    press(app, "reorder")
+    assert kinds(judged, started) == [queue_order.KIND] * 2
 
 
-def test_only_runs_that_follow_a_change_of_these_settings_are_shown(
-    judged: Engine, open_page: OpenPage
+def test_another_encoder_is_measured_unless_it_is_none(
+    judged: Engine, open_page: OpenPage, started: list[int], tmp_path: Path
 ) -> None:
-    with writing(judged) as session:
-        training = create_run(session, kind="train", parameters={}).id
-        reorder = create_run(session, kind=queue_order.KIND, parameters={}).id
-    for number in (training, reorder):
-        claim(judged, number, host=socket.gethostname(), pid=os.getpid())
-    shown_runs = texts(open_page("settings"))
-    assert f"Run {reorder}: " in shown_runs
-    assert f"Run {training}: " not in shown_runs
-
-
-def test_another_encoder_is_measured_and_determines_the_order(
-    judged: Engine, open_page: OpenPage, started: list[int]
-) -> None:
+    llama, key = str(tmp_path), "encoder-all-MiniLM-L6-v2"
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
     with writing(judged) as session:
         register_encoder(session, name=HOSTILE, hash_="f" * 64)
         path = open_project.settings().data_folder / "model"
         path.mkdir(parents=True)
         register_encoder(session, name="run 9: mine", hash_="e" * 64).path = "model"
+        register_encoder(session, name=llama, hash_="d" * 64)  # an older version accepted it
     app = open_page("settings")
-    options = app.selectbox(key="encoder-all-MiniLM-L6-v2").options
-    assert options == ["all-MiniLM-L6-v2", "hedgerow-minilm", "run 9: mine", HOSTILE]
-    app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value("run 9: mine").run()
-    app = app.button(key="change-encoder").click().run()
+    known = ["all-MiniLM-L6-v2", "hedgerow-minilm", "run 9: mine", HOSTILE]
+    assert set(app.selectbox(key=key).options) == {*known, llama}
+    put(app, "selectbox", key, llama)
+    press(app, "change-encoder")
+    assert "LlamaForCausalLM" in app.session_state["callback_errors"][0]
+    assert setting(judged, ACTIVE_ENCODER) == "all-MiniLM-L6-v2" and started == []
+    put(app, "selectbox", key, "run 9: mine")
+    press(app, "change-encoder")
     assert setting(judged, ACTIVE_ENCODER) == "run 9: mine"
     assert kinds(judged, started) == [queue_order.KIND, "diagnose"]
-    assert "7 variants have no cosine similarity from this encoder yet." in texts(app)
-    assert "bold" not in unsafe_texts(app)
-
-
-def test_a_model_that_is_not_an_encoder_is_refused_and_nothing_is_measured(
-    judged: Engine, open_page: OpenPage, started: list[int], tmp_path: Path
-) -> None:
-    name = str(checkpoint("LlamaForCausalLM", tmp_path / "llama"))
-    with writing(judged) as session:  # by a version of Hedgerow that accepted it
-        register_encoder(session, name=name, hash_="d" * 64)
-    app = open_page("settings")
-    app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value(name).run()
-    app = app.button(key="change-encoder").click().run()
-    assert "found LlamaForCausalLM" in app.session_state["callback_errors"][0]
-    assert setting(judged, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
-    assert started == []
+    assert "7 variants" in texts(app) and "bold" not in unsafe_texts(app)
 
 
 def test_a_model_is_switched_off_after_saying_what_changes(
-    judged: Engine, open_page: OpenPage, started: list[int]
+    judged: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    wording: Wording,
 ) -> None:
     app = open_page("settings")
-    assert "3 decisions · switched on" in texts(app)
     assert HOSTILE in texts(app) and "bold" not in unsafe_texts(app)
-    key = next(b.key for b in app.button if str(b.key).startswith("switch-"))
-    app = app.button(key=key).click().run()
-    assert "3 variants change status:\n3 from accepted to pending" in texts(app)
+    press(app, "switch-")
+    wording(app, "settings", "switching off a model")
     assert statuses(judged).count(Status.ACCEPTED) == 3
-    app = app.button(key="switch-leave").click().run()
-    assert "switch-now" not in [b.key for b in app.button]
-    app = app.button(key=key).click().run()
-    app = app.button(key="switch-now").click().run()
-    assert "3 variants have changed status." in texts(app)
-    assert "3 decisions · switched off" in texts(app)
-    assert statuses(judged).count(Status.PENDING) == 7
-    assert started == []
-
-
-def test_a_large_change_is_made_by_a_run(
-    judged: Engine, open_page: OpenPage, started: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_verdicts, "AT_ONCE", 2)
-    app = open_page("settings")
-    key = next(b.key for b in app.button if str(b.key).startswith("switch-"))
-    app = app.button(key=key).click().run()
-    app = app.button(key="switch-now").click().run()
+    press(app, "switch-leave")
+    assert "switch-now" not in keys(app)
+    press(press(app, "switch-"), "switch-now")
+    wording(app, "settings", "a model switched off")
+    assert statuses(judged).count(Status.PENDING) == 7 and started == []
+    monkeypatch.setattr(model_verdicts, "AT_ONCE", 2)  # a large change is made by a run
+    press(press(app, "switch-"), "switch-now")
     assert kinds(judged, started) == [model_verdicts.KIND]
-    assert "Recount a model's verdicts" in texts(app)
-    assert statuses(judged).count(Status.ACCEPTED) == 3
+    assert statuses(judged).count(Status.PENDING) == 7
 
 
 def test_the_details_of_the_project_are_shown(
@@ -183,10 +147,8 @@ def test_the_details_of_the_project_are_shown(
 ) -> None:
     (home / "hedgerow.db.20260101T000000Z.bak").write_bytes(b"x" * 2000)
     app = open_page("settings")
-    shown = texts(app)
-    assert f"sqlite:///{home}/hedgerow.db" in shown
-    assert "SQLite" in shown and "write-ahead log" in shown and f"schema {head_revision()}" in shown
-    machine, backups, rows, versions = (table.value for table in app.dataframe)
+    assert f"sqlite:///{home}/hedgerow.db" in texts(app)
+    machine, backups, contents, versions = (table.value for table in app.dataframe)
     assert set(machine["Environment variable"]) >= {
         "HEDGEROW_HOME",
         "HEDGEROW_DATABASE_URL",
@@ -194,19 +156,26 @@ def test_the_details_of_the_project_are_shown(
         "HF_TOKEN",
     }
     assert backups["Size"].tolist() == ["2.0 kB"]
-    assert dict(zip(rows["Rows"], rows["Count"], strict=True))["Variants"] == 7
+    assert dict(zip(contents["Rows"], contents["Count"], strict=True))["Variants"] == 7
     assert {"hedgerow", "python", "torch", "streamlit"} <= set(versions["Package"])
 
 
-def test_a_reload_applies_the_theme_to_all_pages(open_page: OpenPage) -> None:
+def test_an_empty_project_has_no_variants_to_measure_and_a_theme(
+    with_source: Engine, open_page: OpenPage, wording: Wording
+) -> None:
     app = open_page("settings")
+    wording(app, "settings", "an empty project")
     assert not any(block.key == "choose-theme" for block in app.get("bidi_component"))
-    app = app.get("button_group")[0].set_value("Dark").run()
+    app.get("button_group")[0].set_value("Dark").run()
     (block,) = [block for block in app.get("bidi_component") if block.key == "choose-theme"]
     assert "stActiveTheme" in block.proto.js_content
     chosen = json.loads(block.proto.json)
     assert chosen["theme"] == "Dark"
     assert {"review", "settings", "overview"} <= set(chosen["pages"])
+    with writing(with_source) as session:
+        for variant in list(add_family(session).values())[1:]:
+            session.delete(variant)
+    assert "1 variant has no" in texts(app.run())
 
 
 def test_a_secret_appears_nowhere(
@@ -220,8 +189,7 @@ def test_a_secret_appears_nowhere(
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     open_project.settings.clear()
-    app = open_page("settings")
-    app.button(key="measure").click().run()
+    app = press(open_page("settings"), "measure")
     page = texts(app) + unsafe_texts(app) + "".join(t.value.to_csv() for t in app.dataframe)
     shown_by_set = [line for line in page.splitlines() if ",set," in line]
     assert len(shown_by_set) == 2
@@ -247,120 +215,109 @@ def test_a_secret_appears_nowhere(
         assert "zzsecret" not in place
 
 
-def _of_two_names(session: Session) -> None:
-    verbal = add_family(session)["verbal"]
-    session.add(Reviewer(name="ada", kind=ReviewerKind.PERSON))  # as in an older project
-    ada, other = person(session, "Ada"), person(session, "ada")
-    actions.accept(session, shown(verbal), reviewer_id=ada)
-    actions.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
+# -- people ----------------------------------------------------------------------------
 
 
 def test_two_spellings_of_a_person_are_merged_and_separated(
-    with_source: Engine, open_page: OpenPage
+    with_source: Engine, open_page: OpenPage, wording: Wording
 ) -> None:
     with writing(with_source) as session:
-        _of_two_names(session)
+        verbal = add_family(session)["verbal"]
+        session.add(Reviewer(name="ada", kind=ReviewerKind.PERSON))  # as in an older project
+        ada, other = person(session, "Ada"), person(session, "ada")
+        actions.accept(session, shown(verbal), reviewer_id=ada)
+        actions.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
     app = open_page("settings")
-    assert "the names differ only in case" in texts(app)
-    ids = {one.name: one.id for one in _people(with_source)}
-    app.selectbox("person").set_value(ids["ada"]).run()
-    app.selectbox(f"person-into-{ids['ada']}").set_value(ids["Ada"]).run()
-    assert "Variants that change from conflict to rejected: 1." in texts(app)
-    assert status(with_source) is Status.CONFLICT  # nothing is changed before the button
-    app.button("merge").click().run()
-    assert "ada and Ada are now one reviewer, Ada." in texts(app)
-    assert status(with_source) is Status.REJECTED
-    app.selectbox("person").set_value(ids["ada"]).run()
-    app.button("separate").click().run()
-    assert "ada and Ada are two reviewers again." in texts(app)
-    assert status(with_source) is Status.CONFLICT
+    put(app, "selectbox", "person", other)
+    put(app, "selectbox", f"person-into-{other}", ada)
+    wording(app, "settings", "merging people")
+    assert statuses(with_source)[0] is Status.CONFLICT  # nothing is changed before the button
+    press(app, "merge")
+    assert statuses(with_source)[0] is Status.REJECTED
+    put(app, "selectbox", "person", other)
+    press(app, "separate")
+    assert statuses(with_source)[0] is Status.CONFLICT
 
 
-def test_a_person_is_added_with_a_role(with_source: Engine, open_page: OpenPage) -> None:
+def test_a_person_is_added_with_a_role_and_renamed(
+    with_source: Engine, open_page: OpenPage
+) -> None:
     app = open_page("settings")
     app.text_input("new-person-name").input(HOSTILE).run()
-    app.button("add-person-button").click().run()
-    assert "There is no lead yet" in texts(app)
-    app.selectbox("new-person-role").set_value(TeamRole.LEAD).run()
-    app.button("add-person-button").click().run()
-    assert f"Added {HOSTILE} as a lead." in texts(app)
-    app.selectbox("new-person-role").set_value(TeamRole.VIEWER).run()
+    press(app, "add-person-button")
+    assert names(with_source) == {}  # there is no lead yet
+    put(app, "selectbox", "new-person-role", TeamRole.LEAD)
+    press(app, "add-person-button")
+    put(app, "selectbox", "new-person-role", TeamRole.VIEWER)
     app.text_input("new-person-name").input("Cy").run()
-    app.button("add-person-button").click().run()
-    assert [(one.name, one.role) for one in _people(with_source)] == [
-        (HOSTILE, TeamRole.LEAD),
-        ("Cy", TeamRole.VIEWER),
-    ]
+    press(app, "add-person-button")
+    assert names(with_source) == {HOSTILE: TeamRole.LEAD, "Cy": TeamRole.VIEWER}
+    assert app.selectbox("person").options == [HOSTILE, "Cy"]  # a select box has no Markdown
+    put(app, "selectbox", "person", 2)
+    assert app.selectbox("person-into-2").options == [HOSTILE]
+    for name, fact in (
+        ("starter-llm", "'starter-llm'"),  # reserved
+        ("  ", "name"),
+        ("cy", "Merge into"),
+        ("Ada", "Ada"),
+    ):
+        put(app, "selectbox", "person", 1)
+        app.text_input("person-name-1").input(name).run()
+        press(app, "rename")
+        assert fact in texts(app)
+        assert set(names(with_source)) == {"Ada" if name == "Ada" else HOSTILE, "Cy"}
     assert HOSTILE not in unsafe_texts(app)
 
 
-def test_a_person_is_renamed_and_a_reserved_name_is_refused(
-    with_source: Engine, open_page: OpenPage
-) -> None:
-    with writing(with_source) as session:
-        ada = person(session, HOSTILE)
-    app = open_page("settings")
-    app.selectbox("person").set_value(ada).run()
-    app.text_input(f"person-name-{ada}").input("starter-llm").run()
-    app.button("rename").click().run()
-    assert "is reserved for imports and models" in texts(app)
-    app.selectbox("person").set_value(ada).run()
-    app.text_input(f"person-name-{ada}").input("Ada").run()
-    app.button("rename").click().run()
-    assert f"{HOSTILE} is now called Ada." in texts(app)
-    assert [one.name for one in _people(with_source)] == ["Ada"]
-    assert HOSTILE not in unsafe_texts(app)
+# -- backups and checks ----------------------------------------------------------------
 
 
-def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
-    with_source: Engine, open_page: OpenPage
-) -> None:
-    with writing(with_source) as session:
-        person(session, "Grace")
-        ada = person(session, HOSTILE)
-    app = open_page("settings")
-    assert app.selectbox("person").options == [
-        "Grace",
-        HOSTILE,
-    ]  # a select box does not render Markdown
-    app.selectbox("person").set_value(1).run()
-    assert app.selectbox("person-into-1").options == [HOSTILE]
-    assert ada == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "message"), [("  ", "a reviewer's name, found none"), ("grace", "choose Merge into")]
-)
-def test_an_invalid_name_is_refused_in_one_sentence(
-    with_source: Engine, open_page: OpenPage, name: str, message: str
-) -> None:
-    with writing(with_source) as session:
-        person(session, "Grace")
-        ada = person(session, "Ada")
-    app = open_page("settings")
-    app.selectbox("person").set_value(ada).run()
-    app.text_input(f"person-name-{ada}").input(name).run()
-    app.button("rename").click().run()
-    assert message in texts(app) and "another name" in texts(app)
-    assert [one.name for one in _people(with_source)] == ["Grace", "Ada"]
-
-
-def test_one_variant_without_a_cosine_is_singular_and_an_empty_project_says_so(
-    with_source: Engine, open_page: OpenPage
-) -> None:
-    app = open_page("settings")
-    assert "There are no variants yet." in texts(app)
-    with writing(with_source) as session:
-        for variant in list(add_family(session).values())[1:]:
-            session.delete(variant)
-    assert "1 variant has no cosine similarity from this encoder yet." in texts(app.run())
-
-
-def _people(engine: Engine) -> list[Person]:
+def carry_out(engine: Engine, number: int) -> str:
+    """Do the work of a run's process. Returns the run's kind."""
+    execute(engine, load_settings(), number, WORK)
     with reading(engine) as session:
-        return people(session)
+        run = get_run(session, number)
+        assert run.state is RunState.DONE
+        return run.kind
 
 
-def status(engine: Engine) -> Status:
-    with reading(engine) as session:
-        return session.get_one(Variant, 1).status
+def test_a_backup_is_made_and_listed(
+    with_source: Engine, open_page: OpenPage, started: list[int], home: Path
+) -> None:
+    app = open_page("settings")
+    put(app, "checkbox", "backup-artifacts", False)
+    press(app, "backup")
+    assert app.button(key="backup").disabled
+    assert f"Run {started[0]}" in texts(app)  # the panel follows its run
+    assert carry_out(with_source, started[0]) == BACKUP
+    app = open_page("settings")
+    (made,) = (home / "backups").iterdir()
+    assert f"{made}. It contains the database and no artifacts." in texts(app)
+    assert [row["Backup"] for row in rows(app, "Backup")] == [str(made)]
+
+
+def test_a_check_reports_problems_and_a_repair_fixes_them(
+    with_source: Engine, open_page: OpenPage, started: list[int], wording: Wording
+) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        session.execute(text("UPDATE variant SET status = 'accepted' WHERE id = 1"))
+    app = open_page("settings")
+    assert "repair" not in keys(app)
+    press(app, "check")
+    for state in (RunState.FAILED, RunState.CANCELLED):  # it can be repeated
+        with writing(with_source) as session:
+            ended = {"state": state, "message": "The disk is full."}
+            session.get_one(Run, started[-1]).sqlmodel_update(ended)
+        app = open_page("settings")
+        assert f"Run {started[-1]} " in texts(app)
+        press(app, "check")
+    assert carry_out(with_source, started[-1]) == CHECK
+    app = open_page("settings")
+    wording(app, "settings", "a check found problems")
+    press(app, "repair")
+    carry_out(with_source, started[-1])
+    assert statuses(with_source)[0] is Status.PENDING
+    app = open_page("settings")
+    wording(app, "settings", "problems repaired")
+    assert "repair" not in keys(app)

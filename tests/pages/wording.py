@@ -24,7 +24,8 @@ VARYING = (
     (re.compile(r"(/[\w.@+-]+){2,}/?"), "PATH"),
     (re.compile(r"(?<![\w.])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}"), "UID"),
     (re.compile(r"\b\d+\.\d+\.\d+(\.?\w+)*(\+\w+)?"), "VERSION"),
-    (re.compile(r"\b\d+(\.\d+)?(?= (ms|s|seconds?|minutes?|hours?|[KMG]i?B)\b)"), "N"),
+    (re.compile(r"\b[\d.]+ [kMGT]B free"), "N free"),
+    (re.compile(r"\b\d+(\.\d+)?(?= (ms|s|seconds?|minutes?|hours?|[kKMG]i?B)\b)"), "N"),
 )
 """What differs from run to run."""
 

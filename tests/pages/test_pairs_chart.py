@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,43 +36,32 @@ def cells(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for values in spec["datasets"].values() for row in values]
 
 
-def test_every_pair_is_counted_in_one_cell() -> None:
-    shown_cells = cells(pairs_chart.draw(WORDS, dark=False).to_dict())
-    assert sum(cell["number"] for cell in shown_cells) == sum(row.number for row in PAIRS)
-    numbers = {(cell["x"], cell["bin"]): cell["number"] for cell in shown_cells}
-    column = AXES.distance.bin_of(5)
-    together = 8 if AXES.distance.bin_of(6) == column else 7
-    assert numbers[column - 0.5, 95] == together
-    assert next(cell["cosine"] for cell in shown_cells if cell["bin"] == 99) == "0.98 to 1.00"
-
-
-def test_a_clicked_cell_becomes_the_region() -> None:
-    for cell in cells(pairs_chart.draw(WORDS, dark=False).to_dict()):
-        region = clicked(AXES.distance, cell["x"], cell["bin"])
-        inside = ((cell["x"] + cell["x2"]) / 2,) * 2, ((cell["y"] + cell["y2"]) / 2,) * 2
-        assert region == marked(AXES.distance, *inside)
-
-
-def test_it_can_be_dragged_over_and_clicked_on() -> None:
+def test_every_pair_is_counted_in_one_cell_which_a_click_selects() -> None:
     spec = pairs_chart.draw(WORDS, dark=False).to_dict()
+    found = cells(spec)
+    assert sum(cell["number"] for cell in found) == sum(row.number for row in PAIRS)
+    numbers = {(cell["x"], cell["bin"]): cell["number"] for cell in found}
+    column = AXES.distance.bin_of(5)
+    assert numbers[column - 0.5, 95] == (8 if AXES.distance.bin_of(6) == column else 7)
+    assert next(cell["cosine"] for cell in found if cell["bin"] == 99) == "0.98 to 1.00"
+    for cell in found:
+        inside = ((cell["x"] + cell["x2"]) / 2,) * 2, ((cell["y"] + cell["y2"]) / 2,) * 2
+        region = clicked(AXES.distance, cell["x"], cell["bin"])
+        assert region == marked(AXES.distance, *inside)
     assert {param["name"] for param in spec["params"]} == {pairs_chart.BRUSH, pairs_chart.PLACE}
     assert "layer" not in spec  # Streamlit supports selections only in charts without layers
     assert spec["encoding"]["y"]["scale"]["domain"] == [-0.2, 1.0]
 
 
-def test_types_with_the_same_axes_can_be_compared() -> None:
-    few = TypePairs("Verbal negation", "negation", PAIRS[:1], AXES)
-    one, other = (pairs_chart.draw(pairs, dark=False).to_dict() for pairs in (WORDS, few))
+def test_types_with_the_same_axes_can_be_compared_also_in_a_saved_picture() -> None:
+    own = TypePairs("**Mine** <b>", "negation", PAIRS[:1], AXES)
+    one, other = (pairs_chart.draw(pairs, dark=False).to_dict() for pairs in (WORDS, own))
     for channel in ("x", "y"):
         assert one["encoding"][channel]["scale"] == other["encoding"][channel]["scale"]
     assert one["mark"]["color"] != other["mark"]["color"]  # their roles differ
-
-
-def test_a_saved_picture_has_every_type_under_its_name() -> None:
-    own = TypePairs("**Mine** <b>", "negation", PAIRS[:1], AXES)
-    spec = pairs_chart.printed([WORDS, own], dark=False).to_dict()
-    assert [part["title"] for part in spec["concat"]] == [WORDS.label, own.label]
-    assert "&lt;b&gt;" in as_svg(pairs_chart.printed([WORDS, own], dark=False))
+    printed = pairs_chart.printed([WORDS, own], dark=False)
+    assert [part["title"] for part in printed.to_dict()["concat"]] == [WORDS.label, own.label]
+    assert "&lt;b&gt;" in as_svg(printed)
 
 
 def test_far_outliers_do_not_squeeze_the_other_values() -> None:
@@ -107,9 +95,9 @@ def test_the_points_in_a_region_are_selected(
         assert first <= distance <= last
 
 
-@pytest.mark.parametrize("width", [1, 2, 5])
-def test_a_symbol_is_in_its_column_on_the_axis(width: int) -> None:
-    axis = Axis(width, 20 * width)
-    for column in range(0, axis.end, width):
-        for distance in range(column, column + width):
+def test_a_symbol_is_in_its_column_on_the_axis() -> None:
+    for width in (1, 2, 5):
+        axis = Axis(width, 20 * width)
+        for distance in range(axis.end):
+            column = distance - distance % width
             assert marked(axis, (distance, distance), (0.5, 0.5)).distances[0] == column
