@@ -3,60 +3,63 @@ model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from curation.encoders.loading import fingerprint
+from curation.encoders.loading import fingerprint, load_encoder
 from db import execution
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import RunContext
 from db.models import Run, RunState
-from db.runs import get_run, request_cancel
+from db.runs import request_cancel
 from db.settings import Settings, load_settings
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, HubServer
-from tests.training.benchmarks.support.running import ran
-from tests.training.ranking.support.finetunings import (
-    ENTRIES,
-    ask,
-    carry_out,
-    entry,
-    lines,
-    stored,
-)
+from tests.training.benchmarks.support.running import ran, results
+from tests.training.ranking.support.finetunings import ENTRIES, ask, carry_out, entry, lines, stored
 from training.benchmarks.data.sources import keep_data
-from training.benchmarks.results.queries import newest
+from training.benchmarks.results.measure import measure
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
-from training.benchmarks.tasks.nevir import NevIR
+from training.benchmarks.scorers.lexical import Random
+from training.benchmarks.tasks.nevir import DocumentPair, NevIR
+from training.evaluation.retrieval import retrieval_items
 from training.hub import push_run
-from training.hub.push_run import Subject, request_push
 from training.models.known import list_encoders, list_models, require_known_encoder
 from training.ranking.epochs import as_table, epochs_of, with_epochs
-from training.ranking.figures import DOCUMENTS, NEVIR, RankingFigures
+from training.ranking.figures import (
+    DOCUMENTS,
+    HIGH,
+    LOW,
+    NEVIR,
+    QUANTILES,
+    RankingFigures,
+    quantile,
+)
 from training.ranking.pairs import kept_pairs, read_pairs
-from training.ranking.request import request_of
+from training.ranking.request import RankingRequest, parts_asked, request_of
+from training.ranking.reranking import (
+    CANDIDATES,
+    RERANKING,
+    WHAT_IT_IS,
+    reciprocal_rank,
+    with_candidates,
+)
+from training.ranking.time_needed import characters_read, estimate
+from training.recipe.time_estimate import PREPARING
 from training.runs.removal import delete_run
 
-Tiny = Callable[[str], Path]
-
-EASY = {"epochs": 12, "batch_size": 8, "learning_rate": 5e-3}
-"""Settings with which a tiny model learns the easy pairs."""
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def tiny(tiny_encoder: Path, tiny_cross: Path, tiny_colbert: Path) -> Tiny:
-    found = {
-        "bi-encoder": tiny_encoder,
-        "cross-encoder": tiny_cross,
-        "late-interaction": tiny_colbert,
-    }
-    return lambda architecture: found[architecture]
+def trained(engine: Engine, settings: Settings, base: object, **values: Any) -> Run:
+    return carry_out(engine, settings, ask(engine, settings, base=str(base), **values))
 
 
 def figures(engine: Engine, run: Run) -> list[dict[str, float]]:
@@ -64,12 +67,14 @@ def figures(engine: Engine, run: Run) -> list[dict[str, float]]:
         return [epoch.figures for epoch in epochs_of(session, run)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["bi-encoder", "cross-encoder", "late-interaction"])
 def test_each_architecture_learns_what_differs_on_passages_it_never_saw(
-    engine: Engine, settings: Settings, tiny: Tiny, architecture: str
+    engine: Engine, settings: Settings, architecture: str, request: pytest.FixtureRequest
 ) -> None:
-    run = carry_out(engine, settings, ask(engine, settings, base=str(tiny(architecture)), **EASY))
+    fixtures = {"cross-encoder": "tiny_cross", "late-interaction": "tiny_colbert"}
+    base = request.getfixturevalue(fixtures.get(architecture, "tiny_encoder"))
+    easy = {"epochs": 12, "batch_size": 8, "learning_rate": 5e-3}
+    run = trained(engine, settings, base, **easy)
     result = run.result
     assert result["architecture"] == architecture
     assert result["after"][NEVIR] >= 0.75 > result["before"][NEVIR] + 0.25, result["epochs"]
@@ -83,101 +88,89 @@ def test_each_architecture_learns_what_differs_on_passages_it_never_saw(
     folder = settings.data_folder / result["model"]
     assert architecture_of(folder) == architecture
     assert result["fingerprint"] == fingerprint(folder)
-    held_out = read_pairs(settings.data_folder, request_of(run).data)
-    again = RankingFigures([p for p in held_out.pairs if p.key in _held_out(run, held_out.pairs)])
-    assert again.of(load_scorer(str(folder)))[NEVIR] == pytest.approx(result["after"][NEVIR])
+    held_out = parts_asked(settings.data_folder, request_of(run)).held_out
+    again = RankingFigures(held_out).of(load_scorer(str(folder)))
+    assert again[NEVIR] == pytest.approx(result["after"][NEVIR])
     assert not list((settings.data_folder / run.folder).glob("checkpoint*"))
-
-
-def _held_out(run: Run, pairs: Any) -> set[str]:
-    from training.ranking.pairs import divided
-
-    return {pair.key for pair in divided(pairs, name="").held_out}
-
-
-def test_the_training_data_of_a_model_is_recorded_and_on_its_card(
-    engine: Engine, settings: Settings, tiny_encoder: Path
-) -> None:
-    run = carry_out(
-        engine, settings, ask(engine, settings, base=str(tiny_encoder), epochs=1, max_pairs=5)
-    )
-    (kept,) = kept_pairs(settings.data_folder)
-    expected = read_pairs(settings.data_folder, kept.file)
-    data = run.result["data"]
-    assert (data["name"], data["hash"], data["pairs"]) == ("pairs.jsonl", expected.hash, 20)
-    assert (data["trained_on"], data["passages"], data["held_out"]) == (5, 5, 4)
-    assert run.inputs == {"data": expected.hash}
-    card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
-    for text in (expected.hash, "pairs.jsonl", "| training pairs | 5 |", "Multiple", "a local"):
-        assert text in card
-    assert str(settings.data_folder) not in card and str(tiny_encoder) not in card
-    assert not any(one["doc1"] in card for one in ENTRIES)
-
-
-def test_a_finetuned_model_is_known_wherever_it_can_be_used(
-    engine: Engine, settings: Settings, tiny_encoder: Path, tiny_cross: Path
-) -> None:
-    encoder, reranker = (
-        carry_out(engine, settings, ask(engine, settings, base=str(base), epochs=1)).result["name"]
-        for base in (tiny_encoder, tiny_cross)
-    )
-    with reading(engine) as session:
-        assert {encoder, reranker} <= set(list_models(session))
-        assert encoder in list_encoders(session) and reranker not in list_encoders(session)
-        require_known_encoder(session, encoder)
-        with pytest.raises(HedgerowError, match="Expected a text encoder, found 'run 2"):
-            require_known_encoder(session, reranker)
-    test = keep_data(
-        settings.data_folder, NevIR.id, {"test.jsonl": lines([entry(0, "inn"), entry(1, "pub")])}
-    )
-    models = [ModelChoice(name=name) for name in (encoder, reranker)]
-    ran(engine, settings, *models, benchmarks=(test.choice,))
-    with reading(engine) as session:
-        scored = {row.model: row.architecture for row in newest(session)}
-    assert scored == {encoder: "bi-encoder", reranker: "cross-encoder"}
 
 
 @pytest.mark.parametrize("architecture", ["cross-encoder", "late-interaction"])
 def test_an_encoder_becomes_a_model_of_another_architecture(
     engine: Engine, settings: Settings, tiny_encoder: Path, architecture: str
 ) -> None:
-    asked = ask(
-        engine, settings, base=str(tiny_encoder), architecture=architecture, epochs=1, max_length=32
-    )
-    run = carry_out(engine, settings, asked)
+    how = {"architecture": architecture, "epochs": 1, "max_length": 32, "max_pairs": 5}
+    run = trained(engine, settings, tiny_encoder, **how)
     folder = settings.data_folder / run.result["model"]
     assert architecture_of(folder) == run.result["architecture"] == architecture
     scorer = load_scorer(str(folder))
     assert scorer.score([("Which bridge is open?", "It is open.")], asks="relevance").shape == (1,)
 
 
-def test_a_finetuned_model_can_be_finetuned_again(
-    engine: Engine, settings: Settings, tiny_cross: Path
+def test_a_finetuned_encoder_and_a_reranker_are_known_wherever_they_can_be_used(
+    engine: Engine, settings: Settings, tiny_encoder: Path, tiny_cross: Path, hub: HubServer
 ) -> None:
-    first = carry_out(engine, settings, ask(engine, settings, base=str(tiny_cross), epochs=1))
-    second = carry_out(engine, settings, ask(engine, settings, base=first.result["name"], epochs=1))
-    assert second.result["before"] == pytest.approx(first.result["after"])
-    assert second.result["fingerprint"] != first.result["fingerprint"]
+    runs = [trained(engine, settings, tiny_encoder, epochs=1, max_pairs=5)]
+    runs.append(trained(engine, settings, tiny_cross, epochs=1))
+    encoder, reranker = (run.result["name"] for run in runs)
+
+    (kept,) = kept_pairs(settings.data_folder)
+    hash_ = read_pairs(settings.data_folder, kept.file).hash
+    data = runs[0].result["data"]
+    assert (data["name"], data["hash"], data["pairs"]) == ("pairs.jsonl", hash_, 20)
+    assert (data["trained_on"], data["passages"], data["held_out"]) == (5, 5, 4)
+    assert runs[0].inputs == {"data": hash_}
+    folders = [settings.data_folder / run.result["model"] for run in runs]
+    card = (folders[0] / "README.md").read_text("utf-8")
+    assert hash_ in card and "pairs.jsonl" in card and "| training pairs | 5 |" in card
+    assert str(settings.data_folder) not in card and str(tiny_encoder) not in card
+    assert not any(one["doc1"] in card for one in ENTRIES)
+
+    with reading(engine) as session:
+        assert {encoder, reranker} <= set(list_models(session))
+        assert encoder in list_encoders(session) and reranker not in list_encoders(session)
+        require_known_encoder(session, encoder)
+        with pytest.raises(HedgerowError, match="'run 2"):
+            require_known_encoder(session, reranker)
+        header, rows = as_table(with_epochs(session, runs))
+    assert [row[:2] for row in rows] == [[1, 0], [1, 1], [2, 0], [2, 1]]
+    assert {len(row) for row in rows} == {len(header)}
+    assert None not in rows[0] and rows[2][-1] is None
+
+    other = lines([entry(0, "inn"), entry(1, "pub")])
+    test = keep_data(settings.data_folder, NevIR.id, {"test.jsonl": other})
+    models = [ModelChoice(name=name) for name in (encoder, reranker)]
+    ran(engine, settings, *models, benchmarks=(test.choice,))
+    scored = {model: row.architecture for (model, _), row in results(engine).items()}
+    assert scored == {encoder: "bi-encoder", reranker: "cross-encoder"}
+
+    again = trained(engine, settings, reranker, epochs=1)
+    assert again.result["before"] == pytest.approx(runs[1].result["after"])
+    assert again.result["fingerprint"] != runs[1].result["fingerprint"]
+
+    (folders[1] / "README.md").unlink()
+    with writing(engine) as session:
+        asked = push_run.request_push(
+            session, push_run.Subject(run=runs[1].id), repo=f"{OWNER}/reranker"
+        )
+    execution.execute(engine, load_settings(), asked.id, {push_run.KIND: push_run.work})
+    files = hub.repos[("model", f"{OWNER}/reranker")].files
+    assert (
+        "model.safetensors" in files
+        and f'CrossEncoder("{OWNER}/reranker")' in files["README.md"].decode()
+    )
+
+    delete_run(engine, settings, again.id)
+    with reading(engine) as session:
+        assert again.result["name"] not in list_models(session)
+    assert not (settings.data_folder / again.folder).exists()
 
 
-def test_equal_requests_make_equal_models(
-    engine: Engine, settings: Settings, tiny_encoder: Path
-) -> None:
-    runs = [
-        carry_out(engine, settings, ask(engine, settings, base=str(tiny_encoder), epochs=2, **more))
-        for more in ({}, {}, {"seed": 7})
-    ]
-    first, same, other = (run.result["fingerprint"] for run in runs)
-    assert first == same != other
-    assert runs[0].result["name"] == runs[1].result["name"], "an equal encoder has one row"
-
-
-@pytest.mark.slow
-def test_a_run_that_was_interrupted_continues_after_its_last_epoch(
+def test_a_run_that_was_interrupted_continues_after_its_last_epoch_and_ends_equal(
     engine: Engine, settings: Settings, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values = {"base": str(tiny_encoder), "epochs": 4}
+    values: dict[str, Any] = {"base": str(tiny_encoder), "epochs": 4, "max_pairs": 8}
     whole = carry_out(engine, settings, ask(engine, settings, **values))
+    other = carry_out(engine, settings, ask(engine, settings, **values | {"epochs": 1}, seed=7))
     run = ask(engine, settings, **values)
     measure, seen = RankingFigures.of, list[int]()
 
@@ -197,7 +190,29 @@ def test_a_run_that_was_interrupted_continues_after_its_last_epoch(
     again = carry_out(engine, settings, run)
     assert seen.count(2) == 2, "two epochs were left"
     assert again.result["epochs"] == whole.result["epochs"]
+    assert figures(engine, again)[1] != figures(engine, other)[1], "it has another seed"
     assert again.result["fingerprint"] == whole.result["fingerprint"]
+    assert again.result["name"] == whole.result["name"], "an equal encoder has one row"
+
+
+def test_an_impossible_training_is_refused_and_nothing_is_stored(
+    engine: Engine, settings: Settings, tiny_encoder: Path, tiny_cross: Path, tiny_nli: Path
+) -> None:
+    for values, fact in (
+        ({"base": "./nowhere"}, "no model folder"),
+        ({"base": str(tiny_cross), "architecture": "bi-encoder"}, r"bi-encoder in .*cross-enc"),
+        ({"data": "ranking_pairs/nevir/none.jsonl"}, "in the data folder"),
+    ):
+        with pytest.raises(HedgerowError, match=fact):
+            ask(engine, settings, **values)
+    assert ask(engine, settings, base=str(tiny_encoder)).id == 1
+    with pytest.raises(HedgerowError, match="Run 1"):
+        ask(engine, settings, base=str(tiny_encoder))
+    with pytest.raises(HedgerowError, match="one output"):
+        trained(engine, settings, tiny_nli)
+    keep_data(settings.data_folder, NevIR.id, {"test.jsonl": lines(ENTRIES[-1:])})
+    with pytest.raises(HedgerowError, match="1 passage with 'test.jsonl'"):
+        ask(engine, settings, base=str(tiny_encoder), seed=7)
 
 
 def test_cancelling_ends_it_without_a_model(
@@ -205,14 +220,14 @@ def test_cancelling_ends_it_without_a_model(
 ) -> None:
     run = ask(engine, settings, base=str(tiny_encoder), epochs=200)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
-    real = RunContext.metric
+    real = execution.RunContext.metric
 
-    def cancelling(context: RunContext, step: int, name: str, value: float) -> None:
+    def cancelling(context: execution.RunContext, step: int, name: str, value: float) -> None:
         real(context, step, name, value)
         with writing(engine) as session:
             request_cancel(session, run.id)
 
-    monkeypatch.setattr(RunContext, "metric", cancelling)
+    monkeypatch.setattr(execution.RunContext, "metric", cancelling)
     with pytest.raises(HedgerowError, match="was cancelled"):
         carry_out(engine, settings, run)
     ended = stored(engine, run)
@@ -225,6 +240,7 @@ def test_cancelling_ends_it_without_a_model(
 def test_a_training_that_diverges_says_so(
     engine: Engine, settings: Settings, tiny_cross: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+
     from training.ranking.trainers import CrossEncoderPairTrainer
 
     real = CrossEncoderPairTrainer.compute_loss
@@ -239,80 +255,109 @@ def test_a_training_that_diverges_says_so(
     assert not (settings.data_folder / run.folder / "model").exists()
 
 
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ({"base": "./nowhere"}, "no model folder"),
-        ({"base": "TINY", "architecture": "bi-encoder"}, "Expected a bi-encoder in .*cross-enc"),
-        ({"base": "NLI"}, "with one output"),
-        ({"data": "ranking_pairs/nevir/none.jsonl"}, "in the data folder, found none"),
-    ],
-)
-def test_an_impossible_training_is_refused_and_nothing_is_stored(
-    engine: Engine,
-    settings: Settings,
-    tiny_cross: Path,
-    tiny_nli: Path,
-    values: dict[str, Any],
-    sentence: str,
+PAIRS = [
+    DocumentPair(f"{number}-2", (f"q {number}", f"r {number}"), (f"d {number}", f"e {number}"), 0)
+    for number in range(9)
+]
+
+
+def test_texts_are_cut_in_training_alone_with_a_models_prompts_and_pairs_are_split_over_batches(
+    tiny_encoder: Path, tmp_path: Path
 ) -> None:
-    names = {"TINY": str(tiny_cross), "NLI": str(tiny_nli)}
-    values = {key: names.get(value, value) for key, value in values.items()}
-    with pytest.raises(HedgerowError, match=sentence):
-        carry_out(engine, settings, ask(engine, settings, **values))
+    from training.finetune.progress import Progress
+    from training.ranking.trainers import BiEncoderTrainer, Fit
+
+    model = load_encoder(str(tiny_encoder))
+    assert BiEncoderTrainer.prompts(model) is None
+    model.prompts = {"query": "query: ", "passage": "passage: "}
+    whole, seen = model.max_seq_length, list[int | None]()
+
+    def measure() -> dict[str, float]:
+        seen.append(model.max_seq_length)
+        return {"nevir": 0.0}
+
+    request = RankingRequest(data="-", batch_size=6, epochs=1, max_length=20)
+    trainer = BiEncoderTrainer(model, Fit(PAIRS, request, measure, tmp_path, "it", Progress()))
+    assert model.max_seq_length == 20
+    batches = list(trainer.get_train_dataloader().batch_sampler)
+    assert sorted(row for batch in batches for row in batch) == list(range(18))
+    assert all(len({row // 2 for row in batch}) == len(batch) for batch in batches)
+    wanted = {"query": "query: ", "positive": "passage: ", "negative": "passage: "}
+    assert trainer.data_collator.prompts == wanted
+    row = {name: texts[0] for name, texts in BiEncoderTrainer.rows(PAIRS).items()}
+    ids = trainer.data_collator([row])["positive_input_ids"][0]
+    assert "passage" in model.tokenizer.decode(ids)
+    trainer.finish()
+    assert seen == [whole, whole] and model.max_seq_length == whole
+    model.default_prompt_name = "query"
+    assert set(BiEncoderTrainer.prompts(model).values()) == {"query: "}
 
 
-def test_pairs_of_a_tested_passage_are_refused(
+def test_a_question_has_ten_candidates_with_words_in_common_its_passage_first() -> None:
+    items = retrieval_items()
+    found = with_candidates(items)
+
+    def common(one: str, other: str) -> int:
+        return len(set(one.lower().split()) & set(other.lower().split()))
+
+    for item, question in zip(items, found, strict=True):
+        assert question.text == item.question
+        first = (item.passage, *item.near_misses)
+        assert question.candidates[: len(first)] == first
+        assert len(set(question.candidates)) == len(question.candidates) == CANDIDATES
+    shared = [common(q.text, passage) for q in found for passage in q.candidates[3:]]
+    any_ = [common(item.question, other.passage) for item, other in pairwise(items)]
+    assert np.mean(shared) > 1.5 * np.mean(any_)
+    scores = [np.array(row) for row in ([3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [0.0, 1.0, 2.0])]
+    assert reciprocal_rank(scores) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3), "a tie ranks below"
+    by_chance = reciprocal_rank(Random(7).answer(found, asks="relevance"))
+    assert by_chance == pytest.approx(0.29, abs=0.04) and "0.29" in WHAT_IT_IS
+
+
+def test_an_encoders_documents_are_measured_as_in_the_benchmark(
+    tiny_encoder: Path, tiny_cross: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_bytes(lines(ENTRIES))
+    nevir = NevIR.read(path)
+    result = measure(nevir, load_scorer(str(tiny_encoder)))
+    found = RankingFigures(nevir.items).of(load_scorer(str(tiny_encoder)))
+    assert found[NEVIR] == result.score / 100
+    assert {name: found[name] for name in result.figures} == pytest.approx(dict(result.figures))
+    box = [found[quantile(percent)] for percent in QUANTILES]
+    assert box == sorted(box) and box[0] < found[DOCUMENTS] < box[-1]
+    assert 0 < found[RERANKING] <= 1
+    others = RankingFigures(nevir.items).of(load_scorer(str(tiny_cross)))
+    assert set(others) == {NEVIR, LOW, HIGH, RERANKING}
+
+
+def test_the_time_needed_grows_with_what_is_read_at_the_pace_of_the_last_finetuning_here(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
-    keep_data(settings.data_folder, NevIR.id, {"test.jsonl": lines(ENTRIES[-1:])})
-    with pytest.raises(HedgerowError, match="shares 1 passage with 'test.jsonl'"):
-        ask(engine, settings, base=str(tiny_encoder))
-    with reading(engine) as session, pytest.raises(HedgerowError, match="no run 1"):
-        get_run(session, 1)
+    run = ask(engine, settings, base=str(tiny_encoder))
+    request = request_of(run)
+    parts = parts_asked(settings.data_folder, request)
+    few, many = (request.model_copy(update={"epochs": n}) for n in (1, 2))
+    encoder = [characters_read(parts, one, "bi-encoder") for one in (few, many)]
+    cross = characters_read(parts, few, "cross-encoder")
+    assert cross > 2 * encoder[0], "it reads each question with ten passages"
+    assert encoder[0] < encoder[1] < 2 * encoder[0], "the first evaluation happens once"
+    queries, documents = (
+        sum(len(text) + 9 for pair in parts.train for text in getattr(pair, part))
+        for part in ("queries", "documents")
+    )
+    one_epoch = encoder[0] - 2 * (2 * encoder[0] - encoder[1])
+    assert one_epoch == pytest.approx(queries + 2 * documents), "each is right and wrong once"
 
+    def guess(**change: Any) -> tuple[float, int | None]:
+        with reading(engine) as session:
+            return estimate(session, settings, request.model_copy(update=change), parts)
 
-def test_the_same_twice_at_once_is_refused(
-    engine: Engine, settings: Settings, tiny_encoder: Path
-) -> None:
-    ask(engine, settings, base=str(tiny_encoder))
-    with pytest.raises(HedgerowError, match="Run 1 is already training with the same settings"):
-        ask(engine, settings, base=str(tiny_encoder))
-
-
-def test_figures_of_several_runs_are_one_table(
-    engine: Engine, settings: Settings, tiny_encoder: Path, tiny_cross: Path
-) -> None:
-    runs = [
-        carry_out(engine, settings, ask(engine, settings, base=str(base), epochs=1))
-        for base in (tiny_encoder, tiny_cross)
-    ]
-    with reading(engine) as session:
-        header, rows = as_table(with_epochs(session, runs))
-    assert header[:4] == ["run", "epoch", "step", "NevIR pairwise accuracy"]
-    assert [row[:2] for row in rows] == [[1, 0], [1, 1], [2, 0], [2, 1]]
-    assert all(len(row) == len(header) for row in rows)
-    assert None not in rows[0] and rows[2][-1] is None
-
-
-def test_a_reranker_is_published_with_its_card(
-    engine: Engine, settings: Settings, tiny_cross: Path, hub: HubServer
-) -> None:
-    run = carry_out(engine, settings, ask(engine, settings, base=str(tiny_cross), epochs=1))
-    (settings.data_folder / run.result["model"] / "README.md").unlink()
+    assert guess()[1] is None
+    wanted = characters_read(parts, request, "bi-encoder")
     with writing(engine) as session:
-        asked = request_push(session, Subject(run=run.id), repo=f"{OWNER}/reranker")
-    execution.execute(engine, load_settings(), asked.id, {push_run.KIND: push_run.work})
-    files = hub.repos[("model", f"{OWNER}/reranker")].files
-    assert "model.safetensors" in files
-    assert f'CrossEncoder("{OWNER}/reranker")' in files["README.md"].decode()
-
-
-def test_a_deleted_run_takes_its_model_along(
-    engine: Engine, settings: Settings, tiny_cross: Path
-) -> None:
-    run = carry_out(engine, settings, ask(engine, settings, base=str(tiny_cross), epochs=1))
-    delete_run(engine, settings, run.id)
-    with reading(engine) as session:
-        assert run.result["name"] not in list_models(session)
-    assert not (settings.data_folder / run.folder).exists()
+        stored = session.merge(run)
+        stored.state, stored.host = RunState.DONE, socket.gethostname()
+        stored.result = {"architecture": "bi-encoder", "pace": wanted / 60}
+    assert guess() == (pytest.approx(PREPARING + 60), run.id)
+    assert guess(architecture="cross-encoder")[1] is None

@@ -1,7 +1,11 @@
-"""Preventing forgetting: distillation, the mean of two sets of weights, and files of sentences."""
+"""Preventing forgetting: the bundled texts, distillation, and the mean of two sets of weights."""
+
+from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -9,218 +13,150 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from curation.encoders.loading import load_encoder
 from curation.encoders.reading_pace import MARKS
+from curation.language.tokens import NEGATOR_WORDS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
+from training.retention.bundled_texts import bundled_texts
 from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.documents import documents
-from training.retention.topics import Topic, topics
+from training.retention.documents import Document, documents
+from training.retention.perturbation import FEWEST_WORDS, edited
+from training.retention.rankings import QUERIES_OF_A_DOCUMENT, SCALE, SOFT_TARGETS, Rankings
+from training.retention.topics import OF_A_TOPIC, Topic, topics
 
 NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
-
 TEXTS = [f"Sentence {number}." for number in range(12)]
 
-
-def base(seed: int = 0) -> Vectors:
-    rows = np.random.default_rng(seed).normal(size=(len(TEXTS), 6))
-    return Vectors(dict(zip(TEXTS, rows.tolist(), strict=True)))
-
-
-def distillation(model: Vectors, *, weight: float = 1.0, steps: int = 5, seed: int = 0):
-    return Distillation(
-        model,
-        [*TEXTS, *TEXTS],
-        weight=weight,
-        texts_a_step=4,
-        steps=steps,
-        seed=seed,  # type: ignore[arg-type]
-    )
+TOPICS = [
+    Topic((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
+    for place in ("Lima", "Oslo", "Fez")
+]
 
 
 class AnyText(Vectors):
     """Gives every text its own direction."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
         super().__init__({})
+        self._seed = seed
 
     def get_embedding_dimension(self) -> int:
         return 6
 
     def encode(self, texts: Sequence[str], **options: Any) -> np.ndarray:
         for text in texts:
-            self.rows[text] = np.random.default_rng(crc32(text.encode())).normal(size=6)
+            rng = np.random.default_rng(crc32(text.encode()) + self._seed)
+            self.rows[text] = rng.normal(size=6)
         return super().encode(texts, **options).astype(np.float32)
 
 
-def with_edits(model: Any, *, steps: int = 5, seed: int = 0) -> Distillation:
+def distillation(model: Any = None, texts: Sequence[str] = (*TEXTS, *TEXTS), **how: Any) -> Any:
+    values = {"weight": 1.0, "texts_a_step": 4, "steps": 5, "seed": 0} | how
+    return Distillation(model or AnyText(), texts, **values)
+
+
+def with_edits(seed: int = 0) -> Any:
     texts = [f"The {name} walked slowly through the old town." for name in NAMES]
-    return Distillation(
-        model, texts, weight=1.0, texts_a_step=4, steps=steps, seed=seed, edits=True
-    )
+    return distillation(texts=texts, seed=seed, edits=True)
 
 
+def with_topics(a_step: int = 2) -> Any:
+    texts = [f"The {name} slept." for name in NAMES]
+    how = {"topics": TOPICS, "topics_a_step": a_step}
+    return distillation(texts=texts, texts_a_step=2, steps=9, **how)
+
+
+def moved(old: np.ndarray, new: np.ndarray) -> float:
+    """How far embeddings and their cosines have moved."""
+    cosines = np.square(old @ old.T - new @ new.T).mean()
+    return float(np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(cosines))
+
+
+@pytest.mark.slow
 def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
     import torch
 
-    model = AnyText()
-    loss = with_edits(model)
+    loss = with_edits()
     # If no edit failed, the copies are in the order of their originals.
     sampled = next(texts for step in range(1, 6) if len(texts := loss.draw(step)) == 4)
-    assert [text.endswith("walked slowly through the old town.") for text in sampled[:2]] == [
-        True
-    ] * 2
-    old = torch.from_numpy(model.encode(sampled))
-    assert float(loss.loss(old, sampled)) == pytest.approx(0.0, abs=1e-5)
+    assert all(text.endswith("walked slowly through the old town.") for text in sampled[:2])
+    old = AnyText().encode(sampled)
+    assert float(loss.loss(torch.from_numpy(old), sampled)) == pytest.approx(0.0, abs=1e-5)
     # Rotating all of them keeps every cosine. Moving the texts of one pair changes its cosine.
-    assert float(loss.loss(-old, sampled)) == pytest.approx(2.0, abs=1e-5)
-    moved = old.clone()
-    moved[2] = -moved[2]  # the copy of the first
-    new = moved @ moved.T
-    expected = (
-        (1 - (moved * old).sum(dim=1)).mean()
-        + (new - old @ old.T).square().mean().sqrt()
-        + ((new - old @ old.T)[[0, 1], [2, 3]]).square().mean().sqrt()
-    )
-    assert float(loss.loss(moved, sampled)) == pytest.approx(float(expected), rel=1e-4)
+    assert float(loss.loss(torch.from_numpy(-old), sampled)) == pytest.approx(2.0, abs=1e-5)
+    new = old.copy()
+    new[2] = -new[2]  # the copy of the first
+    of_pairs = np.square((new @ new.T - old @ old.T)[[0, 1], [2, 3]]).mean()
+    expected = moved(old, new) + np.sqrt(of_pairs)
+    assert float(loss.loss(torch.from_numpy(new), sampled)) == pytest.approx(expected, rel=1e-4)
 
 
-def test_edited_copies_are_the_same_whatever_is_sampled_first() -> None:
-    first, again = with_edits(AnyText()), with_edits(AnyText())
-    draws = {step: first.draw(step) for step in range(1, 6)}
-    assert {step: again.draw(step) for step in (5, 3, 1, 2, 4)} == draws
-    assert with_edits(AnyText(), seed=1).draw(1) != draws[1]
-
-
-def test_steps_without_it_are_made_up_for_by_the_others() -> None:
-    import torch
-
-    model, every = base(), distillation(base())
-    third = Distillation(
-        model,
-        TEXTS,
-        weight=1.0,
-        texts_a_step=4,
-        steps=9,
-        seed=0,
-        every=3,  # type: ignore[arg-type]
-    )
-    assert [bool(third.draw(step)) for step in range(1, 7)] == [False, False, True] * 2
-    assert third.draw(3) == every.draw(3)
-    moved = torch.from_numpy(base(seed=1).encode(every.draw(3)))
-    assert float(third.loss(moved, third.draw(3))) == pytest.approx(
-        3 * float(every.loss(moved, every.draw(3)))
-    )
-
-
-def test_an_unchanged_model_loses_nothing() -> None:
-    import torch
-
-    model = base()
-    loss = distillation(model)
-    sampled = loss.draw(1)
-    embeddings = torch.from_numpy(model.encode(sampled)).requires_grad_()
-    value = loss.loss(embeddings, sampled)
-    assert float(value.detach()) == pytest.approx(0.0, abs=1e-5)
-
-
-def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight() -> None:
-    import torch
-
-    model, other = base(), base(seed=1)
-    sampled = distillation(model).draw(2)
-    old, new = model.encode(sampled), other.encode(sampled)
-    expected = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
-        np.square(old @ old.T - new @ new.T).mean()
-    )
-    for weight in (1.0, 3.0):
-        embeddings = torch.from_numpy(new).requires_grad_()
-        value = distillation(model, weight=weight).loss(embeddings, sampled)
-        value.backward()
-        assert (
-            float(value.detach()) == pytest.approx(weight * expected, rel=1e-5) and expected > 0.1
-        )
-        assert embeddings.grad is not None and bool((embeddings.grad != 0).any(dim=1).all())
-
-
-TOPICS = [
-    Topic((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
-    for place in ("Lima", "Oslo", "Fez")
-]
-ABOUT_THEM = {text for topic in TOPICS for text in topic.texts}
-
-
-def with_topics(model: Any, *, a_step: int = 2):
-    return Distillation(
-        model,
-        [f"The {name} slept." for name in NAMES],
-        weight=1.0,
-        texts_a_step=2,
-        steps=9,
-        seed=0,
-        topics=TOPICS,
-        topics_a_step=a_step,
-    )
-
-
+@pytest.mark.slow
 def test_cosines_among_texts_about_one_topic_count_once_more() -> None:
     import torch
 
-    model = AnyText()
-    loss = with_topics(model)
+    loss = with_topics()
     sampled = loss.draw(1)
     complete = [topic.texts for topic in TOPICS if topic.same[0] in sampled]
-    assert (
-        len(complete) == 2
-        and sampled[2:]
-        and all(text in sampled for one in complete for text in one)
-    )
+    assert len(complete) == 2 and set(sampled[2:]) >= {t for texts in complete for t in texts}
     pairs = [pair for texts in complete for pair in combinations(texts, 2)]
-    places = [(sampled.index(one), sampled.index(other)) for one, other in pairs]
-    old = model.encode(sampled, normalize_embeddings=True)
+    one, other = ([sampled.index(pair[side]) for pair in pairs] for side in (0, 1))
+    old = AnyText().encode(sampled)
     new = np.roll(old, 1, axis=0)
-    changes = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
-    rest = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
-        np.square(old @ old.T - new @ new.T).mean()
-    )
+    of_topics = np.square((new @ new.T - old @ old.T)[one, other]).mean()
     value = float(loss.loss(torch.from_numpy(new), sampled))
-    assert value == pytest.approx(rest + np.sqrt(np.square(changes).mean()), rel=1e-4)
+    assert value == pytest.approx(moved(old, new) + np.sqrt(of_topics), rel=1e-4)
+    about = {text for topic in TOPICS for text in topic.texts}
+    assert set(with_topics(9).draw(1)) >= about, "all of them, if there is room"
+    assert {text for step in range(1, 10) for text in loss.draw(step)} >= about
+    assert with_topics(0).draw(1) == sampled[:2]
 
 
-def test_topics_are_sampled_whole_and_limited_by_their_number() -> None:
-    everything = with_topics(AnyText(), a_step=9).draw(1)
-    assert set(everything) >= ABOUT_THEM
-    seen = {text for step in range(1, 10) for text in with_topics(AnyText()).draw(step)}
-    assert seen >= ABOUT_THEM
-    assert with_topics(AnyText(), a_step=0).draw(1) == with_topics(AnyText()).draw(1)[:2]
-
-
-def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings() -> None:
+@pytest.mark.slow
+def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight() -> None:
     import torch
 
-    model = base()
-    loss = distillation(model)
-    sampled = loss.draw(1)
-    value = loss.loss(torch.from_numpy(-model.encode(sampled)), sampled)
-    assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with a cosine of -1
+    sampled = distillation().draw(2)
+    old, new = AnyText().encode(sampled), AnyText(seed=1).encode(sampled)
+    expected = moved(old, new)
+    for weight in (1.0, 3.0):
+        embeddings = torch.from_numpy(new).requires_grad_()
+        value = distillation(weight=weight).loss(embeddings, sampled)
+        value.backward()
+        assert float(value.detach()) == pytest.approx(weight * expected, rel=1e-5)
+        assert expected > 0.1 and bool((embeddings.grad != 0).any(dim=1).all())
+    third = distillation(texts=TEXTS, steps=9, every=3)
+    assert [bool(third.draw(step)) for step in range(1, 7)] == [False, False, True] * 2
+    sampled = third.draw(3)
+    assert sampled == distillation().draw(3)
+    embeddings = torch.from_numpy(AnyText(seed=1).encode(sampled))
+    often = float(distillation().loss(embeddings, sampled))
+    assert float(third.loss(embeddings, sampled)) == pytest.approx(3 * often), "made up for"
 
 
-def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:
-    first, again, other = distillation(base()), distillation(base()), distillation(base(), seed=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("made", [lambda seed: distillation(seed=seed), with_edits])
+def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone(
+    made: Callable[[int], Any],
+) -> None:
+    first, again, other = made(0), made(0), made(1)
     draws = {step: first.draw(step) for step in range(1, 6)}
     assert {step: again.draw(step) for step in (5, 3, 1, 2, 4)} == draws
     assert {step: other.draw(step) for step in range(1, 6)} != draws
     assert len({tuple(draw) for draw in draws.values()}) == 5
-    assert all(len(set(draw)) == 4 for draw in draws.values())
+    assert all(len(set(draw)) == len(draw) for draw in draws.values())
 
 
+@pytest.mark.slow
 def test_only_texts_that_will_be_sampled_are_encoded_and_each_once() -> None:
-    model = base()
-    sampled = set(distillation(model, steps=1).draw(1))
+    model, many = AnyText(), AnyText()
+    sampled = distillation(model, steps=1).draw(1)
     assert sorted(model.encoded) == sorted(sampled)
-    many = base()
     distillation(many, steps=10**9)
     assert sorted(many.encoded) == sorted(TEXTS)
 
@@ -247,9 +183,9 @@ def test_lines_are_judged_by_the_beginning_of_their_file(
 ) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("Über alles.\n\n" * 1_000, encoding="utf-8")
-    assert module.lines_of(path) == (1_000, 11)
-    monkeypatch.setattr(module, "SEARCHED_BYTES", 14 * 10)
-    assert module.lines_of(path) == (1_000, 11)
+    for searched in (10**6, 14 * 10):
+        monkeypatch.setattr(module, "SEARCHED_BYTES", searched)
+        assert module.lines_of(path) == (1_000, 11)
     path.write_text("\n", encoding="utf-8")
     assert module.lines_of(path) == (0, 0.0)
 
@@ -262,47 +198,140 @@ def test_weights_are_on_the_line_between_base_and_finetuned(
 
     model = load_encoder(str(tiny_encoder), device="cpu")
     old = {name: value.clone() for name, value in model.state_dict().items()}
-    new = {
-        name: value + 0.25 if value.is_floating_point() else value for name, value in old.items()
-    }
+    new = {name: value + 1 if value.is_floating_point() else value for name, value in old.items()}
     interpolate(model, old, new, share)
     for name, value in model.state_dict().items():
         if share in (0.0, 1.0):
             assert torch.equal(value, (old, new)[int(share)][name])
         elif value.is_floating_point():
-            torch.testing.assert_close(value, old[name] + share * 0.25)
-
-
-def test_the_upper_third_of_the_layers_gets_its_part_of_the_share(tiny_encoder: Path) -> None:
-    import torch
-
-    model = load_encoder(str(tiny_encoder), device="cpu")
-    layers = model[0].model.encoder.layer
-    while len(layers) < 4:
-        layers.append(copy.deepcopy(layers[0]))
+            torch.testing.assert_close(value, old[name] + share)
+    inner = model[0].model
+    while len(inner.encoder.layer) < 4:
+        inner.encoder.layer.append(copy.deepcopy(inner.encoder.layer[0]))
     old = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
     new = {name: torch.ones_like(value) for name, value in old.items()}
     interpolate(model, old, new, 0.75, upper=1 / 3)
-    of_layer = [layer.output.dense.weight.mean().item() for layer in layers]
-    assert of_layer == pytest.approx([0.75] * 3 + [0.25])
-    assert model[0].model.embeddings.word_embeddings.weight.mean().item() == pytest.approx(0.75)
+    of_layer = [layer.output.dense.weight.mean().item() for layer in inner.encoder.layer]
+    assert of_layer == pytest.approx([0.75] * 3 + [0.25]), "the upper third gets its part"
+    assert inner.embeddings.word_embeddings.weight.mean().item() == pytest.approx(0.75)
 
 
-def test_sentences_are_the_distinct_lines_of_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "lines.txt"
-    path.write_text("\ufeffOne.\r\n\n  Two. \nOne.\nThree\u2028four.\n", encoding="utf-8")
-    assert read_sentences(path) == ["One.", "Two.", "Three\u2028four."]
-
-
-def test_a_file_without_sentences_is_refused(
+def test_sentences_are_the_distinct_lines_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "lines.txt"
     with pytest.raises(HedgerowError, match="Could not read"):
         read_sentences(path)
+    path.write_text("\ufeffOne.\r\n\n  Two. \nOne.\nThree\u2028four.\n", encoding="utf-8")
+    assert read_sentences(path) == ["One.", "Two.", "Three\u2028four."]
     path.write_text(" \n\n", encoding="utf-8")
-    with pytest.raises(HedgerowError, match="one sentence per line .* found none"):
+    with pytest.raises(HedgerowError, match="found none"):
         read_sentences(path)
     monkeypatch.setattr(module, "LARGEST_FILE", 2)
     with pytest.raises(HedgerowError, match="too large"):
         read_sentences(path)
+
+
+DOCUMENTS = [
+    Document(
+        f"{name} mills", f"About {name}.", (f"Who mills {name}?", f"Why {name}?"), name, "I need it"
+    )
+    for name in ("oats", "rye", "maize")
+]
+
+
+def test_a_draw_takes_whole_documents_and_some_of_the_queries_of_each() -> None:
+    rankings = Rankings(DOCUMENTS)
+    sampled = rankings.draw(2, random.Random(1))
+    passages = [document for document in DOCUMENTS if document.passage in sampled]
+    assert len(passages) == 2 and len(sampled) == 2 * (1 + QUERIES_OF_A_DOCUMENT)
+    for document in passages:
+        place = sampled.index(document.passage) + 1
+        assert set(sampled[place : place + QUERIES_OF_A_DOCUMENT]) <= set(document.queries)
+    everything = {text for seed in range(50) for text in rankings.draw(9, random.Random(seed))}
+    assert everything == rankings.texts
+    assert Rankings([]).draw(8, random.Random(0)) == []
+
+
+@pytest.mark.slow
+def test_cosines_of_queries_with_passages_count_and_those_among_passages_do_not() -> None:
+    import torch
+
+    rankings = Rankings(DOCUMENTS)
+    texts = ["elsewhere", "About rye.", "rye", "About oats.", "Why oats?"]
+    old = torch.nn.functional.normalize(torch.randn(5, 6, generator=torch.Generator()), dim=1)
+    assert float(rankings.loss(old, old, texts)) == pytest.approx(0.0, abs=1e-5)
+    turned = old.clone()
+    turned[0] = -turned[0]  # neither a query nor a passage
+    assert float(rankings.loss(turned, old, texts)) == pytest.approx(0.0, abs=1e-5)
+    assert float(rankings.loss(turned, old, texts[2:3])) == 0, "there is nothing to rank"
+    new = old.clone()
+    new[2], new[1] = old[4], old[0]
+    before, after = (
+        np.array([[float(rows[q] @ rows[p]) for p in (1, 3)] for q in (2, 4)])
+        for rows in (old, new)
+    )
+    wanted, found = (np.exp(SCALE * rows) for rows in (before, after))
+    wanted, found = (rows / rows.sum(axis=1, keepdims=True) for rows in (wanted, found))
+    expected = np.sqrt(np.square(after - before).mean())
+    expected += SOFT_TARGETS * (wanted * np.log(wanted / found)).sum(axis=1).mean()
+    assert float(rankings.loss(new, old, texts)) == pytest.approx(expected, rel=1e-3)
+
+
+SENTENCES = [
+    "The old ferry crossed the bay before the fog came down on Tuesday.",
+    "Nobody on the jury had not heard of the trial, they didn't say so.",
+    "Two.",
+    "",
+]
+
+WORDS = st.text(alphabet="abcdefg'", min_size=1, max_size=6)
+WORDY = st.lists(st.one_of(WORDS, st.sampled_from(["not", "no", "never", "isn't"]))).map(" ".join)
+
+
+def negators(text: str) -> list[str]:
+    return [
+        word
+        for word in text.lower().replace(",", "").split()
+        if word in NEGATOR_WORDS or word.endswith("n't")
+    ]
+
+
+def test_a_sentence_has_shorter_copies_and_such_with_other_words_unless_it_has_few() -> None:
+    text = SENTENCES[0]
+    copies = {edited(text, [SENTENCES[1]], random.Random(seed)) for seed in range(60)}
+    own = set(text.split())
+    assert any(set(copy.split()) < own and copy in text for copy in copies)
+    assert any(set(copy.split()) < own and copy not in text for copy in copies)
+    assert any(set(copy.split()) - own for copy in copies)
+    assert len(copies) > 20
+    for short in (*SENTENCES[2:], " ".join("abc"[:FEWEST_WORDS])):
+        assert edited(short, SENTENCES, random.Random(0)) == short
+
+
+@given(text=WORDY, other=WORDY, seed=st.integers(0, 1000))
+def test_no_edit_takes_or_brings_a_negator(text: str, other: str, seed: int) -> None:
+    copy = edited(text, [other, SENTENCES[1]], random.Random(seed))
+    assert negators(copy) == negators(text)
+    assert copy == edited(text, [other, SENTENCES[1]], random.Random(seed))
+
+
+def test_every_text_of_every_topic_and_document_is_different_and_listed_with_its_kind() -> None:
+    assert len(topics()) > 2100 and len(documents()) >= 590
+    assert {len(topic.texts) for topic in topics()} == {OF_A_TOPIC}
+    assert {len(topic.same) for topic in topics()} == {2, 3}
+    sentences = [text for topic in topics() for text in topic.texts]
+    passages = [document.passage for document in documents()]
+    for texts in (sentences, passages, *([d.passage, *d.queries] for d in documents())):
+        assert len(set(texts)) == len(texts)
+    assert {len(document.queries) for document in documents()} == {5}
+    assert all(text == text.strip() != "" for _, _, text in bundled_texts())
+    assert not any("|" in text or "<" in text for text in sentences)
+    assert {1 < len(text.split()) <= 70 for text in sentences} == {True}
+    kinds = Counter(entry.kind for entry in bundled_texts())
+    of_topics = [kinds[kind] for kind in ("sentence", "paraphrase", "other sentence")]
+    assert of_topics[0] == len(topics()) and sum(of_topics) == len(sentences)
+    of_documents = [kinds[kind] for kind in ("title", "passage", "query", "need", "question")]
+    assert of_documents == [len(documents())] * 4 + [2 * len(documents())]
+    assert bundled_texts()[0] == ("Topic 1", "sentence", topics()[0].same[0])
+    assert bundled_texts()[-1] == (f"Document {len(documents())}", "need", documents()[-1].need)

@@ -1,4 +1,4 @@
-"""Small benchmark files in a project, and runs over them."""
+"""Small benchmark files in a project, runs over them, and stored results."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from db.engine import reading, writing
 from db.execution import RunContext, execute
-from db.models import Run, RunState
-from db.runs import get_run
+from db.models import BenchmarkResult, Run, RunState
+from db.runs import create_run, get_run
 from db.settings import Settings
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows
 from training.benchmarks.data.sources import DataChoice, keep_data
@@ -73,3 +74,30 @@ def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:
         return work(context)
 
     return stopped
+
+
+def add(session: Session, **more: Any) -> BenchmarkResult:
+    """A stored result. By default, it is that of a bi-encoder on some items of NevIR."""
+    run_id = more.pop("run_id", None) or create_run(session, kind=KIND, parameters={}).id
+    values: dict[str, Any] = {
+        "run_id": run_id,
+        "kind": "negation",
+        "benchmark": "nevir",
+        "model": "a",
+        "architecture": "bi-encoder",
+        "data": "test.jsonl",
+        "data_hash": "d" * 64,
+        "metric": "pairwise accuracy",
+        "score": 20.0,
+        "n": 10,
+    }
+    row = BenchmarkResult(**values | more)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def add_task(session: Session, model: str, task: str, type_: str, score: float) -> None:
+    """A stored result of a task of MTEB."""
+    more = {"metric": "cosine_spearman", "n": 0, "data_hash": "revision", "score": score}
+    add(session, kind="general", benchmark=task, model=model, summary={"type": type_}, **more)

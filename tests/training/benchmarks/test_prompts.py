@@ -1,9 +1,9 @@
-"""The prompts for language models: the paper's, in versions, with texts inserted unchanged."""
+"""The prompts for language models, in versions, and how their answers are read."""
 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
+import re
 
 import pytest
 from hypothesis import given
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from curation.generation.prompts import MEASURING, built_in, find_version, save_copy, seed_prompts
-from db.engine import create_engine, reading, writing
+from db.engine import reading, writing
 from db.errors import HedgerowError
-from tests.support.databases import Copies
 from training.benchmarks.definition import Question
+from training.benchmarks.scorers.prompted.answers import read_choice, read_score
 from training.benchmarks.scorers.prompted.orders import (
     choice_prompts,
     combined,
@@ -34,11 +34,6 @@ from training.benchmarks.scorers.prompted.wording import (
 )
 
 
-@pytest.fixture
-def engine(home: Path, copies: Copies) -> Engine:
-    return create_engine(copies.migrated(home / "hedgerow.db"))
-
-
 def test_the_papers_words() -> None:
     assert filled("relevance", installed().relevance.text, "q", ("doc 1", "doc 2")) == (
         "Document 1: doc 1\nDocument 2: doc 2\nQuery: q\n"
@@ -55,12 +50,9 @@ def test_the_installed_words_stay_as_stored_results_have_them() -> None:
     texts = "\n\n".join(built_in(name) for name in MEASURING)
     assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "c7695296ae7a1a9d"
     assert installed().digest == "" and installed().edited == {}
-
-
-def test_places_in_texts_are_text() -> None:
     hostile = "Say {second} and {query} and {0} and %s."
     text = filled("relevance", installed().relevance.text, hostile, (hostile, "b"))
-    assert text.count(hostile) == 2
+    assert text.count(hostile) == 2, "places in texts are text"
 
 
 @given(st.lists(st.text(max_size=9), min_size=4, max_size=4))
@@ -122,8 +114,11 @@ def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None
     with reading(engine) as session:
         assert wording_of(session, NEWEST_PROMPTS) == installed(), "before any is stored"
         assert wording_of(session, PromptVersions(relevance=1)) == installed()
-        with pytest.raises(HedgerowError, match="prompt relevance from 1 to 1, found 2"):
+        with pytest.raises(HedgerowError, match="relevance from 1 to 1, found 2"):
             wording_of(session, PromptVersions(relevance=2))
+    for numbers, fact in (({"hedge": 1}, "relevance, similarity"), ({"relevance": 0}, "relevance")):
+        with pytest.raises(HedgerowError, match=fact):
+            chosen_versions(numbers)
     with writing(engine) as session:
         seed_prompts(session)
         first = find_version(session, "similarity", None)
@@ -140,12 +135,79 @@ def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None
 
 
 @pytest.mark.parametrize(
-    ("numbers", "message"),
+    ("raw", "score"),
     [
-        ({"hedge": 1}, r"Expected a prompt of benchmarks \(relevance, similarity, paraphrase_cho"),
-        ({"relevance": 0}, "relevance"),
+        ("0.8", 0.8),
+        ("-1.0", -1.0),
+        ("−0.5", -0.5),
+        (" .25", 0.25),
+        ("**0.3**", 0.3),
+        ("Score: 0.9 out of 1.0", 0.9),
+        ("The similarity score between S1 and S2 is -0.2.", -0.2),
+        ("On a scale from -1.0 to 1.0 I say 0.7", None),
+        ("1.5", None),
+        ("80%", None),
+        ("S1", None),
+        ("<think>0.1</think>0.6", 0.6),
+        ("", None),
     ],
 )
-def test_unknown_versions_are_refused(numbers: dict[str, int], message: str) -> None:
-    with pytest.raises(HedgerowError, match=message):
-        chosen_versions(numbers)
+def test_how_a_score_is_read(raw: str, score: float | None) -> None:
+    assert read_score(raw) == score
+
+
+@given(st.text(), st.sampled_from([2, 3]))
+def test_an_answer_is_one_of_the_numbers_or_within_bounds(raw: str, choices: int) -> None:
+    found = read_choice(raw, choices=choices)
+    assert found is None or (1 <= found <= choices and str(int(found)) in raw)
+    score = read_score(raw)
+    assert score is None or -1.0 <= score <= 1.0
+
+
+@given(st.text(alphabet="123 .,ab-\n", max_size=12))
+def test_several_numbers_after_other_words_are_not_a_choice(raw: str) -> None:
+    text = f"I mean {raw}"
+    named = set(re.findall(r"(?<![\w.])[123](?!\w|\.\d)", text))
+    assert (read_choice(text, choices=3) is not None) == (len(named) == 1)
+
+
+@given(st.integers(1, 3), st.text(alphabet="abc def.", max_size=20))
+def test_a_number_at_the_start_counts_regardless_of_what_follows(number: int, rest: str) -> None:
+    assert read_choice(f"{number} {rest} 2 1", choices=3) == number
+
+
+@given(st.floats(-1, 1).map(lambda value: round(value, 3)))
+def test_a_score_is_read_as_it_is_written(value: float) -> None:
+    assert read_score(f"Score: {value:.3f}") == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "of_two", "of_three"),
+    [
+        ("1", 1, 1),
+        (" 2.", 2, 2),
+        ("**2**", 2, 2),
+        ("Document 1", 1, 1),
+        ("Document 1 is better than 2.", 1, 1),
+        ("The answer is 2, not 1.", 2, 2),
+        ("Answer: 1", 1, 1),
+        ("I choose document 2.", 2, 2),
+        ("<think>1 or 2? 1.</think>\n2", 2, 2),
+        ("Both 1 and 2 are.", None, None),
+        ("12", None, None),
+        ("", None, None),
+        ("1.5", None, None),
+        ("Neither.", None, None),
+        ("3", None, 3),
+        ("Sentence 3", None, 3),
+        ("**Sentence 2** means the same.", 2, 2),
+        ("The answer is 3, not 1 or 2.", None, 3),
+        ("Either 1 or 3.", 1, None),
+        ("4", None, None),
+        ("3.5", None, None),
+        ("13", None, None),
+        ("Not 1, but 2.", None, None),
+    ],
+)
+def test_how_a_choice_is_read(raw: str, of_two: int | None, of_three: int | None) -> None:
+    assert (read_choice(raw), read_choice(raw, choices=3)) == (of_two, of_three)

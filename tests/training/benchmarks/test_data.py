@@ -1,0 +1,297 @@
+"""The benchmark files that are stored with a project, and what releases share with them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from curation.release.export.overlap_section import NOT_CHECKED
+from curation.release.freezing import create_release
+from curation.release.overlap_results import FOLDER, description
+from db.engine import writing
+from db.errors import HedgerowError, RunCancelled
+from db.execution import execute
+from db.models import Release
+from db.runs import create_run
+from db.settings import Settings
+from tests.curation.support.families import add_plain_family
+from tests.support.overlapping import SAID, keep_doors
+from tests.training.benchmarks.support.running import lines
+from tests.training.benchmarks.support.samples import (
+    CORPUS,
+    EXCLUIR,
+    NEVIR,
+    semantoneg_rows,
+    write_lines,
+)
+from tests.training.support.trainings import ask, train
+from training.benchmarks.contamination import (
+    bundled_texts_description,
+    compare,
+    compare_bundled_texts,
+    known,
+    missing,
+)
+from training.benchmarks.data.sources import (
+    DataChoice,
+    keep_data,
+    keep_file_here,
+    kept_data,
+    open_data,
+    require_data,
+)
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.recipe.schema import Recipe
+from training.retention.bundled_texts import texts_hash
+from training.retention.documents import documents
+from training.runs.kinds import WORK
+
+ROW = "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |"
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    with writing(engine) as session:
+        yield session
+
+
+@pytest.fixture
+def release(session: Session) -> Release:
+    for number in range(4):
+        add_plain_family(session, number)
+    return create_release(session).release
+
+
+def test_a_release_is_compared_with_all_that_is_kept(
+    session: Session, release: Release, settings: Settings, tmp_path: Path
+) -> None:
+    folder = settings.data_folder
+    assert known(folder) == [] and compare(session, folder, release) == []
+    keep_doors(folder)
+    keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
+    with pytest.raises(RunCancelled):
+        compare(session, folder, release, report=Mock(side_effect=RunCancelled))
+    assert len(missing(folder, release.content_hash)) == 2
+    (folder / FOLDER).write_text("in the way")
+    assert len(compare(session, folder, release)) == 2, "though nothing can be stored"
+    (folder / FOLDER).unlink()
+    report = Mock()
+    nevir, own = compare(session, folder, release, report=report)
+    assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
+    assert description(own.facts) == SAID and own.shares
+    assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
+        (0, True, "Door 1 is not open."),
+        (2, True, "Door 3 is open."),
+        (1, False, "Door 2 is probably open."),
+    ]
+    assert [call.args[:2] for call in report.mock_calls] == [(0, 0), (0, 2), (1, 2)]
+    assert own.fields is not None
+    assert {part[:2]: part[2:] for part in own.fields} == {
+        ("anchor", "query"): (1, 0),
+        ("anchor", "document"): (0, 0),
+        ("positive", "query"): (0, 1),
+        ("positive", "document"): (0, 0),
+        ("negative", "query"): (1, 1),
+        ("negative", "document"): (0, 0),
+    }, "exact and overlapping, of four items"
+
+
+def test_each_comparison_is_made_once(
+    session: Session, release: Release, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = settings.data_folder
+    keep_doors(folder)
+    first = compare(session, folder, release)
+    (path,) = (folder / FOLDER).rglob("*.json")
+    whole = json.loads(path.read_text("utf-8"))
+    del whole["fields"]  # as stored by an older version
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    assert (
+        compare(session, folder, release) == first and missing(folder, release.content_hash) == []
+    )
+    read = Mock(wraps=SemAntoNeg.read)
+    monkeypatch.setattr(SemAntoNeg, "read", read)
+    assert compare(session, folder, release) == first and not read.called
+    (longer,) = compare(session, folder, release, n=6)
+    assert (longer.overlap.overlapping, longer.overlap.exact, read.call_count) == (0, 2, 1)
+    add_plain_family(session, 9)
+    later = create_release(session).release
+    assert compare(session, folder, later) == compare(session, folder, later)
+    assert read.call_count == 2
+    next((folder / FOLDER).rglob("*-6.json")).write_text("mangled")
+    assert compare(session, folder, release, n=6) == [longer]
+    keep_doors(folder, "again.jsonl")  # the same content under another name
+    assert len(known(folder)) == 1 and compare(session, folder, release) == first
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    for data in (folder / "benchmarks").rglob("*.jsonl"):
+        data.unlink()
+    (old,) = compare(session, folder, release)
+    assert old.fields is None and description(old.facts) == SAID, "it stays without the data"
+
+
+def test_unreadable_data_is_reported_and_does_not_stop_the_rest(
+    session: Session, release: Release, settings: Settings, tmp_path: Path
+) -> None:
+    folder = settings.data_folder
+    data = keep_doors(folder)
+    nevir = keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
+    (folder / nevir.file).write_text("{")
+    broken, own = compare(session, folder, release)
+    assert description(own.facts) == SAID
+    assert description(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
+    assert str(folder) not in description(broken.facts) and broken.facts["items"] == 0
+    assert missing(folder, release.content_hash) == []
+    (folder / data.file).unlink()
+    assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
+
+
+def test_the_bundled_texts_are_compared_once_and_reported_in_one_sentence(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = settings.data_folder
+    assert compare_bundled_texts(folder) == [] and bundled_texts_description([]) == ""
+    keep_doors(folder)
+    (clean,) = compare_bundled_texts(folder)
+    assert clean.facts["overlapping"] == 0 and bundled_texts_description([clean.facts])
+    pairs = [NEVIR[0] | {"doc1": documents()[0].passage}, *NEVIR[1:]]
+    keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", pairs))
+    found = compare_bundled_texts(folder)
+    facts = found[0].facts
+    text = bundled_texts_description([facts, clean.facts, facts | {"data": "b"}, facts])
+    assert [*re.findall(r"(1 of 2) items of NevIR \((.*?)\)", text)] == [
+        ("1 of 2", data) for data in ("pairs.jsonl", "b", "pairs.jsonl")
+    ]
+    assert "3 items" in text and bundled_texts_description([facts | {"problem": "x"}]) == ""
+    (example, *_) = found[0].overlap.examples
+    assert example.release_text == documents()[0].passage
+    assert missing(folder, texts_hash()) == []
+    monkeypatch.setattr(SemAntoNeg, "read", None)
+    assert compare_bundled_texts(folder) == found
+
+
+def test_the_card_of_an_export_tells(engine: Engine, settings: Settings) -> None:
+    with writing(engine) as session:
+        for number in (1, 2, 3):
+            add_plain_family(session, number)
+        create_release(session)
+        how = {"kind": "export", "parameters": {"format": "jsonl"}}
+        keys = [create_run(session, **how).id for _ in range(2)]
+    for key, knows in zip(keys, (False, True), strict=True):
+        if knows:
+            keep_doors(settings.data_folder)
+        result = execute(engine, settings, key, WORK)
+        card = (settings.data_folder / result["folder"] / "README.md").read_text("utf-8")
+        assert (ROW in card, NOT_CHECKED in card) == (knows, not knows)
+
+
+def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings: Settings) -> None:
+    keep_doors(settings.data_folder)
+    run = train(project, settings, ask(project, recipe))
+    (stored,) = run.result["overlap"]
+    assert len(stored.pop("fields")) == 6
+    assert stored == {
+        "benchmark": "semantoneg",
+        "title": "SemAntoNeg",
+        "data": "doors.jsonl",
+        "n": 5,
+        "items": 4,
+        "overlapping": 2,
+        "exact": 2,
+    }
+    card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
+    assert ROW in card and "| SemAntoNeg | doors.jsonl | negative | " in card
+    assert bundled_texts_description(run.result["bundled_overlap"]) in card
+
+
+GOOD = lines(semantoneg_rows())
+
+EXCLUIR_FILES = {
+    "corpus (1).json": json.dumps(CORPUS).encode(),
+    "manual.json": json.dumps(EXCLUIR).encode(),
+}
+
+
+def everything(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_file_is_kept_once_under_its_content_and_name(tmp_path: Path) -> None:
+    first = keep_data(tmp_path, "semantoneg", {"my sample.jsonl": GOOD})
+    assert first == keep_data(tmp_path, "semantoneg", {"my sample.jsonl": GOOD})
+    assert first.name == "my_sample.jsonl" and kept_data(tmp_path) == [first]
+    assert [path.read_bytes() for path in everything(tmp_path)] == [GOOD]
+    assert SemAntoNeg.read(tmp_path / first.file).items
+
+
+@pytest.mark.parametrize("name", ["../../up.jsonl", "..", "/etc/x.jsonl", "a\\b\\..", "é" * 300])
+def test_no_name_leaves_the_folder(tmp_path: Path, name: str) -> None:
+    kept = keep_data(tmp_path / "data", "semantoneg", {name: GOOD})
+    path = (tmp_path / "data" / kept.file).resolve()
+    assert path.parent == (tmp_path / "data" / "benchmarks" / "semantoneg").resolve()
+    assert everything(tmp_path) == [path]
+
+
+def test_a_wrong_file_is_refused_by_its_own_name_and_leaves_nothing(tmp_path: Path) -> None:
+    for content, fact in ((lines(NEVIR), "line 1 of 'x.jsonl'"), (b"\xff\xfe", "UTF-8.*'x.jsonl'")):
+        with pytest.raises(HedgerowError, match=fact) as raised:
+            keep_data(tmp_path, "semantoneg", {"x.jsonl": content})
+        assert str(tmp_path) not in str(raised.value)
+    assert everything(tmp_path) == [] and kept_data(tmp_path) == []
+
+
+def test_excluir_has_two_files_with_any_names(tmp_path: Path) -> None:
+    kept = keep_data(tmp_path, "excluir", EXCLUIR_FILES)
+    opened = open_data(None, tmp_path, kept.choice)  # type: ignore[arg-type]
+    assert len(opened.benchmark.items) == len(EXCLUIR)
+    folder = tmp_path / kept.file
+    for place in (folder, folder / "test_manual_final.json", folder / "corpus.json"):
+        found = keep_file_here(tmp_path, "excluir", place)
+        assert found.file.split("-")[0] == kept.file.split("-")[0], "either file gives both"
+    assert kept_data(tmp_path, "excluir")[0] == found
+    with pytest.raises(HedgerowError, match="1 file"):
+        keep_data(tmp_path, "excluir", {"manual.json": EXCLUIR_FILES["manual.json"]})
+    (tmp_path / "mine.json").write_bytes(EXCLUIR_FILES["manual.json"])
+    with pytest.raises(HedgerowError, match=r"no corpus.json"):
+        keep_file_here(tmp_path, "excluir", tmp_path / "mine.json")
+    with pytest.raises(HedgerowError, match=r"no test_manual_final.json and no corpus.json"):
+        keep_file_here(tmp_path, "excluir", tmp_path)
+
+
+def test_the_users_sentences_become_a_suite(tmp_path: Path) -> None:
+    header = "original,negation,antonym,both"
+    rows = ["It is hot.,It is not hot.,It is cold.,It is not cold.", "A,B,C,A"]
+    kept = keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, rows[0]]).encode()})
+    assert kept.name == "own.jsonl"
+    assert len(SemAntoNeg.read(tmp_path / kept.file).items) == 4
+    with pytest.raises(HedgerowError, match=r"line 3 of 'own.csv'"):
+        keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, *rows]).encode()})
+    assert kept_data(tmp_path) == [kept]
+
+
+def test_downloaded_data_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = write_lines(tmp_path / "test.jsonl", NEVIR)
+    monkeypatch.setattr("training.benchmarks.data.sources.local", lambda source: given)
+    opened = open_data(None, tmp_path, DataChoice(benchmark="nevir"))  # type: ignore[arg-type]
+    assert opened.where == "orionweller/NevIR/test.jsonl on the model hub"
+    (kept,) = kept_data(tmp_path, "nevir")
+    assert kept.name == "NevIR-test.jsonl" and opened.origin == {"file": kept.file}
+
+
+def test_data_that_are_not_there(tmp_path: Path) -> None:
+    for data in ("benchmarks/semantoneg/gone.jsonl", "../secret", "/etc/passwd"):
+        choice = DataChoice(benchmark="semantoneg", data=data)
+        with pytest.raises(HedgerowError, match="in the data folder"):
+            require_data(None, tmp_path, choice)  # type: ignore[arg-type]
+    with pytest.raises(HedgerowError, match="SemAntoNeg is not on the model hub"):
+        require_data(None, tmp_path, DataChoice(benchmark="semantoneg"))  # type: ignore[arg-type]
+    with pytest.raises(HedgerowError, match="'glue'"):
+        keep_data(tmp_path, "glue", {"x": b""})
+    with pytest.raises(HedgerowError, match="a release"):
+        keep_data(tmp_path, "hedgerow", {"x": b""})
