@@ -1,17 +1,21 @@
-"""Opening a project, and Python arguments that have no equivalent on the command line."""
+"""A project in Python: opening it, what arguments may be, and each of its actions."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from datasets import Dataset, DatasetDict
-from rich.console import Console
 from sqlalchemy.engine import URL
 
 import hedgerow
-from hedgerow.runs import progress
+from curation.corpora.corpus import Corpus
+from curation.diagnostics import measuring
 from tests.hedgerow.conftest import Example
 from tests.support.databases import both_databases
+from tests.support.generating import Serve
+from tests.support.generating import serve_chat as serve_chat
+from tests.support.servers.chat_server import opinion_on
 
 SENTENCES = ["The lamp is bright.", "The road is long."]
 
@@ -26,43 +30,38 @@ def test_an_address_is_a_place(url: URL, tmp_path: Path, monkeypatch: pytest.Mon
         assert list(again.anchors()["text"]) == SENTENCES
 
 
-def test_without_a_place_it_is_the_commands(
+def test_a_place_is_a_folder_or_the_commands_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path / "home"))
     with hedgerow.open() as project:
         assert str(tmp_path / "home" / "hedgerow.db") in repr(project)
-
-
-def test_a_folder_is_not_made_if_it_should_be_there(tmp_path: Path) -> None:
-    with pytest.raises(hedgerow.HedgerowError, match="There is no project in"):
+    with pytest.raises(hedgerow.HedgerowError, match="no project in"):
         hedgerow.open(tmp_path / "gone", create=False)
     assert not (tmp_path / "gone").exists()
-
-
-def test_a_named_folder_counts_more_than_the_environments_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    (tmp_path / "claims.csv").write_text("claim\nThe lamp is bright.\n")
+    with pytest.raises(hedgerow.HedgerowError, match=r"claims\.csv"):
+        hedgerow.open(tmp_path / "claims.csv")
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", f"sqlite:///{tmp_path / 'other.db'}")
-    hedgerow.open(tmp_path / "mine").close()
+    hedgerow.open(tmp_path / "mine").close()  # it counts more than the environment's
     assert (tmp_path / "mine" / "hedgerow.db").exists() and not (tmp_path / "other.db").exists()
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        SENTENCES,
-        iter(SENTENCES),
-        pd.DataFrame({"sentence": SENTENCES, "year": [1, 2]}, index=["a", "b"]),
-        Dataset.from_dict({"text": SENTENCES}),
-    ],
-    ids=["list", "iterator", "frame", "dataset"],
-)
-def test_anchors_come_from(texts: object, tmp_path: Path) -> None:
-    with hedgerow.open(tmp_path) as project:
-        done = project.anchors.add(texts)
-        assert done.count == 2 and list(project.anchors()["text"]) == SENTENCES
-        assert set(project.anchors()["source"]) == {"python"}
+def test_anchors_come_from_lists_frames_and_data_sets(tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    for number, texts in enumerate(
+        (
+            SENTENCES,
+            iter(SENTENCES),
+            pd.DataFrame({"sentence": SENTENCES, "year": [1, 2]}, index=["a", "b"]),
+            Dataset.from_dict({"text": SENTENCES}),
+        )
+    ):
+        with hedgerow.open(tmp_path / f"{number}") as project:
+            assert project.anchors.add(texts).count == 2
+            assert list(project.anchors()["text"]) == SENTENCES
+            assert set(project.anchors()["source"]) == {"python"}
 
 
 def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
@@ -70,53 +69,35 @@ def test_anchors_come_from_a_file_with_columns(tmp_path: Path) -> None:
     file.write_text("claim,topic\nThe lamp is bright.,light\nIt isn't so.,light\n")
     with hedgerow.open(tmp_path / "project") as project:
         done = project.anchors.add(file, column="claim", genre_column="topic", licence="CC0")
-        assert repr(done) == "<Added 1 anchor of 2 rows; 0 duplicate, 1 suspicious, 0 impossible>"
+        assert done.count == 1 and "1 suspicious" in repr(done)
         assert list(done.left_out()["text"]) == ["It isn't so."]
         row = project.anchors().iloc[0]
         assert (row["source"], row["genre"], row["variants"]) == ("notes", "light", 0)
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ("The lamp is bright.", "put a single sentence in a list"),
-        ([1, 2], "Expected a list of strings, found int in it."),
-        (7, "Expected sentences, a data frame, a data set or a file, found int."),
-        (DatasetDict({"train": Dataset.from_dict({"text": ["A."]})}), "Expected one split"),
-        (pd.DataFrame({"text": [1, 2]}), "text"),
-    ],
-    ids=["text", "numbers", "number", "splits", "numeric"],
-)
-def test_input_without_sentences_is_refused(texts: object, message: str, tmp_path: Path) -> None:
+def test_input_without_sentences_is_refused(tmp_path: Path) -> None:
+    from datasets import Dataset, DatasetDict
+
     with hedgerow.open(tmp_path) as project:
-        with pytest.raises(hedgerow.HedgerowError, match=message):
-            project.anchors.add(texts)
+        for texts, fact in (
+            ("The lamp is bright.", "list"),
+            ([1, 2], "int"),
+            (7, "int"),
+            (DatasetDict({"train": Dataset.from_dict({"text": ["A."]})}), "one split"),
+            (pd.DataFrame({"text": [1, 2]}), "text"),
+        ):
+            with pytest.raises(hedgerow.HedgerowError, match=fact):
+                project.anchors.add(texts)
         assert len(project.anchors()) == 0
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     with hedgerow.open(tmp_path) as project:
-        assert repr(project.anchors.add(SENTENCES, dry_run=True)).startswith("<Would add 2")
-        assert project.anchors.add(SENTENCES[:1]).count == 1
-        found = project.generate(provider="rules", types=["verbal"], dry_run=True)
+        assert repr(project.anchors.add(SENTENCES, dry_run=True)).startswith("<Would add 2 ")
+        assert len(project.anchors()) == 0 and project.anchors.add(SENTENCES[:1]).count == 1
+        found = project.generate(provider="rules", types="verbal", dry_run=True)
         assert found["anchors"] == 1 and found["variants"] == {"verbal": 1}
         assert len(project.variants()) == 0
-
-
-@pytest.mark.parametrize(
-    ("wanted", "message"),
-    [
-        ({"type": "nonsense"}, "Expected a variant type"),
-        ({"status": "nonsense"}, "Expected a status"),
-        ({"source": "nonsense"}, "Expected a source"),
-    ],
-    ids=["type", "status", "source"],
-)
-def test_unknown_names_are_reported(
-    wanted: dict[str, str], message: str, example_project: Example
-) -> None:
-    with pytest.raises(hedgerow.HedgerowError, match=message):
-        example_project().variants(**wanted)
 
 
 def test_variants_are_found_by_their_properties(example_project: Example) -> None:
@@ -128,68 +109,11 @@ def test_variants_are_found_by_their_properties(example_project: Example) -> Non
     assert list(project.variants(type="verbal")["provider"]) == ["rules"]
 
 
-def test_a_model_in_memory_cannot_be_found_again(example_project: Example) -> None:
-    with pytest.raises(hedgerow.HedgerowError, match="save it with save_pretrained"):
-        example_project().benchmark(object(), "hedgerow")  # type: ignore[arg-type]
-
-
-def test_single_sentences_are_not_pairs(example_project: Example) -> None:
-    with pytest.raises(hedgerow.HedgerowError, match="Expected pairs of sentences"):
-        example_project().similarity("all-MiniLM-L6-v2", ["It is on."])
-
-
 def test_a_release_is_a_data_set_with_the_exports_columns(example_project: Example) -> None:
     release = example_project().release("first")
-    assert repr(release) == f"<Release 1 'first', {release.hash[:12]}>"
+    assert release.hash[:12] in repr(release) and "'first'" in repr(release)
     data = release.to_datasets("variants")
     assert [sum(part.num_rows for part in data.values())] == [len(release.variants())]
-    with pytest.raises(hedgerow.HedgerowError, match="Expected a table"):
-        release.to_datasets("nonsense")
-
-
-class _Display:
-    """The output of IPython for a cell."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def display(self, data: dict[str, str], **_: object) -> "_Display":
-        self.shown.append(data["text/plain"])
-        return self
-
-    def update(self, data: dict[str, str], **_: object) -> None:
-        self.shown.append(data["text/plain"])
-
-
-def test_a_notebook_shows_a_bar_of_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = _Display()
-    monkeypatch.setattr(progress, "err", Console(force_jupyter=True))
-    monkeypatch.setattr(progress, "import_module", lambda name: cell)
-    with progress.progress_bar() as report:
-        report(1, 4, "Measuring.")
-    assert cell.shown == ["", "━" * 8 + "─" * 22 + "  25% Measuring.", ""]
-
-
-def test_an_unknown_name_is_reported(example_project: Example, tmp_path: Path) -> None:
-    project = example_project()
-    file = tmp_path / "claims.csv"
-    file.write_text("claim\nThe lamp is bright.\n")
-    for ask, message in (
-        (lambda: project.anchors(source="Cofee"), "source of anchors"),
-        (lambda: project.decide_by_rule("source = Cofee", "accept"), "source of anchors"),
-        (lambda: project.decide_by_rule("source != Cofee", "accept", dry_run=True), "'Cofee'"),
-        (lambda: project.generate(provider="rules", wait=5), "unknown setting"),
-        (lambda: hedgerow.open(file), "found the file .*claims.csv"),
-    ):
-        with pytest.raises(hedgerow.HedgerowError, match=message):
-            ask()
-    assert len(project.variants(status="pending")) == 1
-
-
-def test_a_nameless_reviewer_is_asked_for_a_name(tmp_path: Path) -> None:
-    project = hedgerow.open(tmp_path / "new")
-    with pytest.raises(hedgerow.HedgerowError, match="reviewer's name, found none; give a name"):
-        project.undo()
 
 
 def test_calls_that_brought_too_little_are_named(example_project: Example) -> None:
@@ -200,3 +124,182 @@ def test_calls_that_brought_too_little_are_named(example_project: Example) -> No
     assert failed.loc["Ann sings.", "state"] == "incomplete"
     assert "affixal: no safe antonym" in failed.loc["Ann sings.", "problem"]
     assert done["missing"] == {"affixal": len(failed)}
+
+
+ATTEMPTS: tuple[tuple[Callable[[hedgerow.Project], object], str], ...] = (
+    (lambda p: p.anchors(split="trian"), "a split"),
+    (lambda p: p.anchors(source="Cofee"), "source of anchors"),
+    (lambda p: p.anchors.add("gone.csv"), "gone.csv"),
+    (lambda p: p.anchors.retire(["a"]), "\\*"),
+    (lambda p: p.anchors.correct(["a"], "B."), "one uid"),
+    (lambda p: p.anchors.set(*p.anchors()["uid"]), "neither"),
+    (lambda p: p.variants(type="nonsense"), "a variant type"),
+    (lambda p: p.variants(status="nonsense"), "a status"),
+    (lambda p: p.variants(source="nonsense"), "a source"),
+    (lambda p: p.variants.add("gone.csv"), "gone.csv"),
+    (lambda p: p.accept(["a"]), "one uid"),
+    (lambda p: p.decide_by_rule("source = Cofee", "accept"), "source of anchors"),
+    (lambda p: p.decide_by_rule("source != Cofee", "accept", dry_run=True), "'Cofee'"),
+    (lambda p: p.generate(provider="rules", wait=5), "unknown setting"),
+    (lambda p: p.generate(provider="rules", types=[1]), "strings"),
+    (lambda p: p.judge(model="x", types=[1]), "strings"),
+    (lambda p: p.study("nonsense"), "data, triples, types"),
+    (lambda p: p.study("data", benchmarks=[1]), "strings"),
+    (lambda p: p.push("mine", "me/it"), "trained here"),
+    (lambda p: p.tradeoff(1), "number of a training"),
+    (lambda p: p.tradeoff(1, share="x"), "from 0 to 1"),
+    (lambda p: p.train("x"), "a release"),
+    (lambda p: p.train(seed="a"), "a whole number"),
+    (lambda p: p.benchmark(object(), "hedgerow"), "save_pretrained"),
+    (lambda p: p.similarity("all-MiniLM-L6-v2", ["It is on."]), "pairs"),
+    (lambda p: p.release().triples("trian"), "a split"),
+    (lambda p: p.get_release().to_datasets("nonsense"), "a table"),
+    (lambda p: p.get_release().push("mine"), "owner/name"),
+)
+
+
+def test_problems_give_one_sentence_and_change_nothing(example_project: Example) -> None:
+    project = example_project()
+    before = project.status()["runs"]
+    for attempt, fact in ATTEMPTS:
+        with pytest.raises(hedgerow.HedgerowError, match=fact) as refusal:
+            attempt(project)
+        assert "\n" not in str(refusal.value)
+    assert len(project.variants(status="pending")) == 1 and project.status()["runs"] == before
+    nameless = hedgerow.open("new")
+    with pytest.raises(hedgerow.HedgerowError, match="reviewer's name"):
+        nameless.undo()
+    assert issubclass(hedgerow.ShadowedPackageError, ImportError)
+
+
+def only_anchor(project: hedgerow.Project) -> str:
+    return str(project.anchors()["uid"].iloc[0])
+
+
+def test_a_correction_of_variants_is_undone_as_a_whole(example_project: Example) -> None:
+    project = example_project()
+    done = project.anchors.correct(only_anchor(project), "The footbridge is safe.", carry_over=True)
+    assert (done.second_looks, len(done.carried), done.left) == (0, 2, [])
+    assert len(project.variants(status="accepted")) == 2
+    project.undo()
+    assert len(project.variants(status="accepted")) == 0
+
+
+def test_a_suspicious_wording_is_taken_by_force_only(example_project: Example) -> None:
+    project = example_project()
+    uid = only_anchor(project)
+    with pytest.raises(hedgerow.HedgerowError, match="force=True"):
+        project.anchors.correct(uid, "The bridge isn't safe.")
+    assert list(project.anchors()["text"]) == ["The bridge is safe."]
+    assert project.anchors.correct(uid, "The bridge isn't safe.", force=True).revision == 2
+
+
+def test_a_change_names_those_that_it_changed(example_project: Example) -> None:
+    project = example_project()
+    project.anchors.add(["The lamp is bright."])
+    first, second = project.anchors()["uid"]
+    assert project.anchors.set(first, language="en-GB").changed == [first]
+    assert project.anchors.set(first, second, language="en-GB") == ([second], [first])
+    assert set(project.anchors()["language"]) == {"en-GB"}
+    assert project.anchors.retire(second) == ([second], [])
+    assert project.anchors.retire(first, second) == ([first], [second])
+    assert project.anchors.restore(*project.anchors(retired=True)["uid"]) == ([first, second], [])
+    assert project.anchors.retire(*project.anchors(source="python", retired=True)["uid"]) == (
+        [],
+        [],
+    )
+
+    uid = only_anchor(project)
+    with pytest.raises(hedgerow.HedgerowError, match="no anchor 'nope'"):
+        project.anchors.set(uid, "nope", genre="news")
+    assert set(project.anchors()["genre"]) == {""}
+
+
+def test_one_undo_reverses_everything_a_rule_accepted_of_a_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every corpus has ten families, and no process is started."""
+    read = Corpus.families
+    monkeypatch.setattr(Corpus, "families", lambda one: read(one)[:10])
+    monkeypatch.setattr(measuring, "start_process", lambda *_: None)
+    project = hedgerow.open(tmp_path / "project")
+    for name, how, fact in (("x", {}, "'x'"), ("claims", {"accept_unflagged": True}, "a name")):
+        with pytest.raises(hedgerow.HedgerowError, match=fact):
+            project.load_corpus(name, **how)
+    assert len(project.anchors()) == 0 and project.status()["runs"] == []
+    loaded = project.load_corpus("antonyms")
+    assert (loaded["anchors"], loaded["accepted"]) == (10, 0)
+    assert set(project.variants()["status"]) == {"pending"}
+    again = project.load_corpus("antonyms", accept_unflagged=True, reviewer="Ada")
+    assert again["anchors"] == 0 and again["accepted"] > 0
+    assert len(project.variants(status="accepted")) == again["accepted"]
+    project.undo(reviewer="Ada")
+    assert set(project.variants()["status"]) == {"pending"}
+    here = project.corpora().set_index("corpus")["anchors"]
+    assert here["antonyms"] == 10 and here.sum() == 10
+
+
+PENDING = "The bridge is not safe."
+
+
+def test_opinions_are_asked_for_shown_and_compared(
+    example_project: Example, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    project = example_project()
+    uid = project.variants(status="pending")["uid"].iloc[0]
+    done = project.judge(model="fake", base_url=address, status=None, types=["verbal", "word"])
+    assert (done["done"], done["reviewer"]) == (2, "judge: fake, prompt 1")
+    assert len(server.asked) == 2
+    assert project.variants(status="pending")["uid"].iloc[0] == uid  # it decides nothing
+    project.accept(uid)
+    (opinion,) = project.opinions(uid).to_dict("records")
+    assert (opinion["reviewer"], opinion["counts"]) == (done["reviewer"], False)
+    assert opinion["verdict"] == opinion_on(PENDING)["verdict"]
+    compared = project.agreement_of_models().set_index("type_id")
+    assert compared.loc["verbal", "share"] == float(opinion["verdict"] == "accept")
+    assert (compared["judge"] == done["reviewer"]).all()
+
+
+def test_a_verdict_after_looking_is_not_agreement(
+    example_project: Example, serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    project = example_project()
+    uid = project.variants(status="pending")["uid"].iloc[0]
+    project.judge(model="fake", base_url=address, variants=uid)
+    assert len(project.opinions(uid)) == 1
+    project.accept(uid)
+    row = project.agreement_of_models().set_index("type_id").loc["verbal"]
+    assert (row["pairs"], row["after_looking"]) == (0, 1)
+
+
+def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    project = example_project()
+    project.anchors.add(["The lamp is bright."])
+
+    async def cell() -> tuple[int, int]:
+        written = project.generate(model="fake", base_url=address, measure=False)
+        return written["done"], project.judge(model="fake", base_url=address)["failed"]
+
+    assert asyncio.run(cell()) == (2, 0)
+
+
+def test_impossible_requests_for_opinions_are_reported(
+    example_project: Example, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    project = example_project()
+    before = project.status()["runs"]
+    for given, fact in (
+        ({"types": "verb"}, "a variant type"),
+        ({"status": "odd"}, "status"),
+        ({"prompt": 7}, "from 1 to 1"),
+        ({"budget": 1.0}, "prices"),
+        ({"wait": 5}, "unknown setting"),
+        ({"limit": 0}, "number of anchors"),
+    ):
+        with pytest.raises(hedgerow.HedgerowError, match=fact):
+            project.judge(model="fake", base_url=address, **given)
+    assert not server.asked and project.status()["runs"] == before

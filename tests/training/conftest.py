@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
 
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings, load_settings
-from tests.curation.support.families import add_anchor, add_plain_family, add_variant
+from tests.curation.support.families import add_plain_family
 from tests.support.databases import Copies, Fill, opened, sqlite
 from tests.training.support.shared import made_once, shared_folder
-from tests.training.support.trainings import ANCHORS, ask, tiny_recipe, train
+from tests.training.support.trainings import add_families, ask, tiny_recipe, train
 from training.recipe.schema import Recipe
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
@@ -68,17 +67,8 @@ def recipe(tiny_encoder: Path) -> Recipe:
 @pytest.fixture
 def project(engine: Engine, fill: Fill) -> Engine:
     """Nine families for training, one held out, and one that nobody has decided on."""
-    fill(engine, _add_families)
+    fill(engine, add_families)
     return engine
-
-
-def _add_families(session: Session) -> None:
-    for number in range(ANCHORS):
-        add_plain_family(session, number, split=Split.TRAIN)
-    add_plain_family(session, ANCHORS, split=Split.TEST)
-    pending = add_anchor(session, "The window is open.")
-    add_variant(session, pending, "verbal", "The window is not open.")
-    add_variant(session, pending, "word", "The window is probably open.")
 
 
 @pytest.fixture
@@ -91,7 +81,7 @@ def finished(
         settings = Settings(home=folder, database_url="", training_lock=str(folder / "lock"))
         with opened(copies.migrated(folder / "hedgerow.db")) as engine:
             with writing(engine) as session:
-                _add_families(session)
+                add_families(session)
                 add_plain_family(session, 50, split=Split.VALIDATION)
             train(engine, settings, ask(engine, tiny_recipe(tiny_encoder)))
 

@@ -1,8 +1,13 @@
-"""Named probe sets: created, extended, renamed, deleted; the bundled ones never change."""
+"""Users' probes: sets of them, files and pasted text, and files of human scores (STS)."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
@@ -11,8 +16,15 @@ from db.errors import HedgerowError
 from db.models import Encoder, ProbeCosine
 from db.models import Probe as ProbeRecord
 from tests.support.databases import both_databases
-from tests.training.support.trainings import count
-from training.evaluation.probe_files import Pasted
+from tests.training.support.trainings import count, read, write
+from training.evaluation.probe_files import (
+    MAX_LABEL,
+    Pasted,
+    parse_file,
+    parse_pasted,
+    parse_sentences,
+    read_probes,
+)
 from training.evaluation.probe_groups import bundled_probes
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -31,6 +43,7 @@ from training.evaluation.probe_sets import (
 )
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 from training.evaluation.similarity import ProbePair
+from training.evaluation.sts import FEWEST, LARGEST_FILE, StsPair, read_sts, spearman
 
 PAIRS = Pasted(
     [ProbePair("It rains.", "It pours.", ""), ProbePair("It rains.", "It is dry.", "dry")], []
@@ -39,8 +52,7 @@ SENTENCES = Pasted([], ["It rains.", "It pours.", "It is dry."])
 
 
 def make(engine: Engine, content: Pasted = PAIRS, name: str = "Weather") -> str:
-    with writing(engine) as session:
-        return create_set(session, name=name, content=content, author_id=None)
+    return write(engine, create_set, name=name, content=content, author_id=None)
 
 
 def test_a_set_is_made_opened_and_listed_after_the_bundled_ones(engine: Engine) -> None:
@@ -51,16 +63,14 @@ def test_a_set_is_made_opened_and_listed_after_the_bundled_ones(engine: Engine) 
         pairs, sentences = open_set(session, "Weather now"), open_set(session, "alphabet")
     assert (pairs.kind, pairs.bundled) == (SetKind.PAIRS, False)
     assert [stored.probe for stored in pairs.probes] == PAIRS.probes
-    assert sentences.kind == SetKind.SENTENCES
-    assert sentences.sentences == SENTENCES.sentences
+    assert sentences.kind == SetKind.SENTENCES and sentences.sentences == SENTENCES.sentences
 
 
 @both_databases
 def test_bundled_sets_can_be_opened_before_they_are_stored_and_are_stored_once(
     engine: Engine,
 ) -> None:
-    with reading(engine) as session:
-        fresh = open_set(session, GROUPS_SET)
+    fresh = read(engine, open_set, GROUPS_SET)
     assert fresh.kind == SetKind.GROUPS and fresh.bundled
     assert {stored.id for stored in fresh.probes} == {0}
     with writing(engine) as session:
@@ -118,8 +128,7 @@ def test_a_name_that_cannot_be_is_refused(engine: Engine, name: str) -> None:
     make(engine)
     with pytest.raises(HedgerowError):
         make(engine, name=name)
-    with reading(engine) as session:
-        assert len(open_set(session, "Weather").probes) == 2
+    assert len(read(engine, open_set, "Weather").probes) == 2
 
 
 @pytest.mark.parametrize(
@@ -138,8 +147,7 @@ def test_too_little_or_too_much_for_a_set_is_reported(
 ) -> None:
     with pytest.raises(HedgerowError, match=sentence):
         make(engine, content)
-    with reading(engine) as session:
-        assert list_sets(session) == [GROUPS_SET, FIGURE_1_SET]
+    assert read(engine, list_sets) == [GROUPS_SET, FIGURE_1_SET]
 
 
 def test_bundled_sets_cannot_be_changed(engine: Engine) -> None:
@@ -184,8 +192,7 @@ def test_own_probes_are_kept_in_order_and_removed_with_their_cosines(engine: Eng
         add_own_probe(session, anchor="It rains.", text="It pours.")
     with reading(engine) as session:
         texts = [stored.probe.text for stored in own_probes(session)]
-        assert texts == ["It does not rain.", "It pours."]
-        assert count(session, ProbeCosine) == 0
+        assert texts == ["It does not rain.", "It pours."] and count(session, ProbeCosine) == 0
 
 
 def test_own_probes_are_different_pairs_and_as_many_as_a_chart_can_show(engine: Engine) -> None:
@@ -204,3 +211,195 @@ def test_own_probes_are_different_pairs_and_as_many_as_a_chart_can_show(engine: 
             add_own_probe(session, anchor="It rains.", text=f"It rains {number} times.")
         with pytest.raises(HedgerowError, match=f"at most {MAX_OWN}"):
             add_own_probe(session, anchor="It rains.", text="It hails.")
+
+
+GROUP = [
+    ProbePair("A.", "Not A.", "contradicted"),
+    ProbePair("A.", "Maybe A.", "weakened"),
+    ProbePair("A.", "A, no doubt.", "affirmed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("p.csv", 'anchor,text,label\n"He came, she left.","He ""came"".",x\nA.,B.,\n'),
+        ("p.tsv", 'anchor\ttext\tlabel\nHe came, she left.\tHe "came".\tx\nA.\tB.\t\n'),
+        (
+            "p.jsonl",
+            '{"anchor":"He came, she left.","text":"He \\"came\\".","label":"x"}\n\n'
+            '{"anchor":"A.","text":"B."}\n',
+        ),
+        ("p.CSV", '\ufeffanchor,text,label\r\n"He came,\n she left.","He ""came"".",x\r\nA.,B.,'),
+        ("p.csv", 'id,label,text,anchor\n1,x,"He ""came"".","He came, she left."\n2,,B.,A.\n'),
+    ],
+)
+def test_probes_are_read_from_each_kind_of_file(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8", newline="")
+    expected = [ProbePair("He came, she left.", 'He "came".', "x"), ProbePair("A.", "B.", "")]
+    assert read_probes(path) == expected
+    assert parse_file("unlabelled.csv", b"anchor,text\nA.,B.\n") == Pasted(expected[1:], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("p.xlsx", "", ".csv, .tsv or .jsonl"),
+        ("p.csv", "", "anchor and text"),
+        ("p.csv", "anchor,sentence\nA.,B.\n", "find text"),
+        ("p.csv", "anchor,text\n", "at least one"),
+        ("p.csv", "anchor,text\nA.,B.\nA.\n", "line 3: .*2 fields"),
+        ("p.csv", "anchor,text\nA.,B.,C.\n", "line 2: .*2 fields"),
+        ("p.csv", "anchor,text\nA.,  \n", "line 2: text"),
+        ("p.csv", 'anchor,text\nA.,"B', "line 2: .*end"),
+        ("p.tsv", "anchor\ttext\nA.\t\x07B.\n", "line 2: .*control"),
+        ("p.jsonl", "\n", "at least one"),
+        ("p.jsonl", '{"anchor":"A.","text":"B."}\n{"anchor"', "line 2: .*JSON"),
+        ("p.jsonl", "[" * 100_000, "line 1: .*JSON"),
+        ("p.jsonl", '["A.","B."]', "line 1: .*object"),
+        ("p.jsonl", '{"anchor":"A.","text":"B.","text":"C."}', "'text'"),
+        ("p.csv", "anchor,text,anchor\nA.,B.,C.\n", "'anchor'"),
+        ("p.jsonl", '{"anchor":"A."}', "line 1: .*in text"),
+        ("p.jsonl", '{"anchor":"A.","text":3}', "line 1: .*in text"),
+        ("p.jsonl", '{"anchor":"A.","text":"\\ud800"}', "line 1: .*control"),
+        ("p.csv", b"anchor,text\n\xe4,b\n", "UTF-8"),
+        ("nowhere.csv", None, "nowhere.csv"),
+    ],
+)
+def test_wrong_probes_give_one_sentence(
+    tmp_path: Path, name: str, content: str | bytes | None, sentence: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(HedgerowError, match=sentence) as caught:
+        read_probes(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "g.csv",
+            'anchor,contradicted,weakened,affirmed\nA.,Not A.,Maybe A.,"A, no doubt."\n',
+        ),
+        (
+            "g.jsonl",
+            '{"topic":"x","anchor":"A.","contradicted":"Not A.","weakened":"Maybe A.",'
+            '"affirmed":"A, no doubt."}\n',
+        ),
+        ("g.txt", "A.\tNot A.\tMaybe A.\tA, no doubt.\n"),
+    ],
+)
+def test_a_group_a_line_gives_three_pairs(name: str, content: str) -> None:
+    assert parse_file(name, content.encode()) == Pasted(GROUP, [])
+
+
+def test_a_group_without_one_of_its_forms_is_refused() -> None:
+    with pytest.raises(HedgerowError, match="line 2: weakened"):
+        parse_file("g.csv", b"anchor,contradicted,weakened,affirmed\nA.,Not A.,,A it is.\n")
+
+
+def test_pasted_lines_are_sentences_pairs_or_groups_by_their_columns() -> None:
+    assert parse_pasted("A.\n\n  B. \nA.\n") == Pasted([], ["A.", "B."])
+    assert parse_pasted("A.\tB.") == Pasted([ProbePair("A.", "B.", "")], [])
+    assert parse_pasted("A. | B. | hoax") == Pasted([ProbePair("A.", "B.", "hoax")], [])
+    assert parse_pasted("Anchor\tText\nA.\tB.") == Pasted([ProbePair("A.", "B.", "")], [])
+    assert parse_pasted("A.\tNot A.\tMaybe A.\tA, no doubt.") == Pasted(GROUP, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (" \n ", "nothing"),
+        ("A.\tB.\nC.", "Line 2: .*2.*1"),
+        ("A.\tB.\tC.\tD.\tE.", "Line 1: .*1 to 4.*5"),
+        ("A.\tB.\n\nC.\t", "Line 3: text"),
+        (f"A.\tB.\t{'x' * (MAX_LABEL + 1)}", f"Line 1: .*{MAX_LABEL}"),
+        ("A.\n" + "x" * 2001, "Line 2: .*2000"),
+        ("A.\nB\x07", "Line 2: .*control"),
+    ],
+)
+def test_wrong_lines_are_reported_with_their_number(text: str, sentence: str) -> None:
+    with pytest.raises(HedgerowError, match=sentence) as caught:
+        parse_pasted(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sentence_may_have_a_bar_if_only_sentences_are_asked_for() -> None:
+    assert parse_sentences("either | or\nA.\tB.\n") == ["either | or", "A. B."]
+
+
+PUBLISHED = (
+    "score\tsentence1\tsentence2\n"
+    '3.600\t"It\'s a huge black eye," said a publisher.\t"It\'s a huge black eye," he said.\n'
+    "\tThis pair has no score.\tNobody has judged it.\r\n"
+    '0.8\tHe said "no\tShe agreed." \r\n'
+    "\n"
+    "5\tOne line\u2028of two.\tOne line, of two.\tMSRpar\t0001\n"
+)
+
+
+def pairs(*scores: float) -> list[StsPair]:
+    return [StsPair(score, "a", "b") for score in scores]
+
+
+def read_scores(folder: Path, content: str | bytes) -> list[StsPair]:
+    path = folder / "sts.tsv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_sts(path)
+
+
+def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> None:
+    expected = [
+        (3.6, '"It\'s a huge black eye," said a publisher.', '"It\'s a huge black eye," he said.'),
+        (0.8, 'He said "no', 'She agreed."'),
+        (5.0, "One line\u2028of two.", "One line, of two."),
+    ]
+    assert read_scores(tmp_path, PUBLISHED) == expected
+    assert read_scores(tmp_path, PUBLISHED.partition("\n")[2]) == expected  # no header
+    assert read_scores(tmp_path, "\ufeff" + PUBLISHED) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (PUBLISHED + "4\tonly one sentence\n", "line 7"),
+        (PUBLISHED + "4\t\tonly the second\n", "line 7"),
+        (PUBLISHED + "much\tone\tother\n", "line 7"),
+        (PUBLISHED + "nan\tone\tother\n", "line 7"),
+        (PUBLISHED + "inf\tone\tother\n", "line 7"),
+        (PUBLISHED + "4,one,other\n", "line 7"),
+        ("", f"{FEWEST} .*found 0"),
+        ("1\ta\tb\n2\ta\tc\n", "found 2"),
+        ("1\ta\tb\n1.0\ta\tc\n1\td\te\n", "found 1 "),
+        ("1\tnäme\tb\n".encode("latin-1"), "UTF-8"),
+        (b" " * (LARGEST_FILE + 1), "too large"),
+    ],
+)
+def test_another_file_is_refused_with_one_sentence(
+    tmp_path: Path, content: str | bytes, sentence: str
+) -> None:
+    with pytest.raises(HedgerowError, match=sentence) as caught:
+        read_scores(tmp_path, content)
+    assert "\n" not in str(caught.value)
+    for name in ("nowhere.tsv", "."):
+        with pytest.raises(HedgerowError, match="Could not read"):
+            read_sts(tmp_path / name)
+
+
+@example([(1, 0.5), (2, 0.5), (3, 0.5)])  # cosines without any difference say nothing
+@given(st.lists(st.tuples(st.integers(0, 5), st.floats(-1, 1)), min_size=3, max_size=30))
+def test_the_correlation_is_that_of_the_mean_ranks(sampled: list[tuple[int, float]]) -> None:
+    scores, cosines = (np.array(column, dtype=float) for column in zip(*sampled, strict=True))
+    if len(set(scores)) == 1:
+        return
+    found = spearman(pairs(*scores), cosines)
+    ranks = [
+        [(values < value).sum() + (values == value).sum() / 2 for value in values]
+        for values in (scores, cosines)
+    ]
+    flat = len(set(cosines)) == 1
+    assert found == pytest.approx(0.0 if flat else np.corrcoef(*ranks)[0, 1], abs=1e-9)

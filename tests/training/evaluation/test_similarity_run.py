@@ -11,17 +11,16 @@ from sqlalchemy import Engine
 
 from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from db.engine import create_engine, reading, writing
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
 from db.models import Encoder, Run
 from db.runs import list_runs
-from db.settings import Settings, load_settings
+from db.settings import Settings
 from tests.support.checkpoints import checkpoint
-from tests.support.databases import Copies
+from tests.training.support.trainings import read, write
 from training.evaluation import similarity_run
 from training.evaluation.probe_files import Pasted
-from training.evaluation.probe_groups import find_groups, score
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
     GROUPS_SET,
@@ -49,16 +48,6 @@ SENTENCES = ["The door is open.", "The door is shut.", "The door is not open."]
 
 
 @pytest.fixture
-def engine(home: Path, copies: Copies) -> Engine:
-    return create_engine(copies.migrated(home / "hedgerow.db"))
-
-
-@pytest.fixture
-def settings() -> Settings:
-    return load_settings()
-
-
-@pytest.fixture
 def model(tiny_encoder: Path, tmp_path: Path) -> Path:
     """The test's own model folder."""
     return Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
@@ -79,8 +68,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def measure(engine: Engine, settings: Settings, *models: object, **what: object) -> dict[str, int]:
-    with writing(engine) as session:
-        run = request_comparison(session, models=[str(m) for m in models], **what)
+    run = write(engine, request_comparison, models=[str(m) for m in models], **what)
     result = execute(engine, settings, run.id, {similarity_run.KIND: work})
     assert kind_of(similarity_run.KIND).sum_up(result).startswith("Compared ")
     return result["measured"]
@@ -92,32 +80,10 @@ def cosines_of(engine: Engine, name: str, set_name: str) -> list[float] | None:
         return set_cosines(session, encoder, open_set(session, set_name).probes)
 
 
-@pytest.mark.slow
-def test_the_sixty_groups_under_the_built_in_encoder_rank_no_better_than_chance(
-    engine: Engine, settings: Settings, loads: list[str]
-) -> None:
-    """Measured with the built-in weights: 21 of 60 right, where guessing gives 20."""
-    assert cosines_of(engine, DEFAULT_ENCODER, GROUPS_SET) is None
-    assert measure(engine, settings, DEFAULT_ENCODER, set_name=GROUPS_SET) == {DEFAULT_ENCODER: 180}
-    cosines = cosines_of(engine, DEFAULT_ENCODER, GROUPS_SET)
-    assert cosines is not None
-    with reading(engine) as session:
-        probes = [stored.probe for stored in open_set(session, GROUPS_SET).probes]
-    found = score(find_groups(probes), cosines)
-    assert found.means == pytest.approx(
-        {"contradicted": 0.888, "weakened": 0.934, "affirmed": 0.859}, abs=0.002
-    )
-    assert found.ranked == pytest.approx(21 / 60)
-    assert (found.below_weakened, found.below_affirmed) == pytest.approx((0.8, 23 / 60))
-    assert measure(engine, settings, DEFAULT_ENCODER, set_name=GROUPS_SET) == {DEFAULT_ENCODER: 0}
-    assert loads == [DEFAULT_ENCODER]
-
-
 def test_sentences_typed_or_in_a_set_share_a_matrix_that_is_measured_once(
     engine: Engine, settings: Settings, model: Path, loads: list[str]
 ) -> None:
-    with writing(engine) as session:
-        create_set(session, name="Doors", content=Pasted([], SENTENCES), author_id=None)
+    write(engine, create_set, name="Doors", content=Pasted([], SENTENCES), author_id=None)
     assert measure(engine, settings, model, set_name="Doors") == {str(model): 3}
     with reading(engine) as session:
         encoder = find_encoder(session, str(model))
@@ -127,10 +93,9 @@ def test_sentences_typed_or_in_a_set_share_a_matrix_that_is_measured_once(
     assert np.array_equal(matrix, matrix.T) and (np.diag(matrix) == 1.0).all()
     assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 0}
     assert loads == [str(model)]
-    (file,) = settings.data_folder.glob("runs/*/cosines-*.npy")
-    file.write_bytes(file.read_bytes()[:90])
-    with reading(engine) as session:
-        assert sentence_matrix(session, settings, encoder, SENTENCES) is None
+    for file in settings.data_folder.glob("runs/*/cosines-*.npy"):
+        file.write_bytes(file.read_bytes()[:90])
+    assert read(engine, sentence_matrix, settings, encoder, SENTENCES) is None
     assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 3}
 
 
@@ -138,11 +103,9 @@ def test_pairs_added_later_are_measured_alone(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
     pairs = [ProbePair(SENTENCES[0], text, "") for text in SENTENCES[1:]]
-    with writing(engine) as session:
-        create_set(session, name="Doors", content=Pasted(pairs, []), author_id=None)
+    write(engine, create_set, name="Doors", content=Pasted(pairs, []), author_id=None)
     measure(engine, settings, model, set_name="Doors")
-    with writing(engine) as session:
-        add_to_set(session, "Doors", Pasted([ProbePair("A.", "B.", "")], []))
+    write(engine, add_to_set, "Doors", Pasted([ProbePair("A.", "B.", "")], []))
     assert cosines_of(engine, str(model), "Doors") is None
     assert measure(engine, settings, model, set_name="Doors") == {str(model): 1}
     found = cosines_of(engine, str(model), "Doors")

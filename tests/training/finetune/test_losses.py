@@ -133,8 +133,7 @@ def test_open_claims_come_between_hedges_and_negations() -> None:
         at = torch.tensor([0.0, hedge, unsupported, negation])
         vectors = torch.stack([at.cos(), at.sin()], dim=1)
         found[name] = float(contrastive(vectors, flatten([members]), scale=1.0, weights=weights))
-    assert found["right"] == 0
-    assert found["too near"] > 0 and found["too far"] > 0
+    assert found["right"] == 0 and found["too near"] > 0 and found["too far"] > 0
 
 
 def test_order_draws_paraphrases_nearer_and_pushes_hedges_away() -> None:
@@ -142,8 +141,7 @@ def test_order_draws_paraphrases_nearer_and_pushes_hedges_away() -> None:
     vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], requires_grad=True)
     weights = Weights({}, order=1.0, margin=0.05)
     contrastive(vectors, batch, scale=1.0, weights=weights).backward()
-    assert vectors.grad is not None
-    assert vectors.grad[1].tolist() == [-1.0, 0.0]
+    assert vectors.grad is not None and vectors.grad[1].tolist() == [-1.0, 0.0]
     assert vectors.grad[2].tolist() == [1.0, 0.0]
 
 
@@ -197,8 +195,7 @@ def librarys(
 
 
 def assert_same(first: tuple[float, torch.Tensor], second: tuple[float, torch.Tensor]) -> None:
-    assert first[0] == pytest.approx(second[0], rel=1e-5)
-    assert first[0] > 0
+    assert first[0] == pytest.approx(second[0], rel=1e-5) and first[0] > 0
     torch.testing.assert_close(first[1], second[1], atol=1e-5, rtol=1e-4)
 
 
@@ -242,8 +239,7 @@ def test_the_recipe_says_what_comparisons_count() -> None:
         for positive in SIDES:
             expected = HEDGE_WEIGHT if Role.HEDGE in (query, positive) else 1
             assert weights.pairs[query, positive] == expected
-    assert len(weights.pairs) == 10
-    assert weights_of(LIKE_TRIPLES).order == 0
+    assert len(weights.pairs) == 10 and weights_of(LIKE_TRIPLES).order == 0
     assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
         (Role.ANCHOR, Role.PARAPHRASE): 1,
         (Role.ANCHOR, Role.HEDGE): HEDGE_WEIGHT,
@@ -254,8 +250,7 @@ def test_a_weight_of_nothing_leaves_the_comparison_out(monkeypatch: pytest.Monke
     families = [family(0, Role.PARAPHRASE, Role.NEGATION, Role.HEDGE)]
     monkeypatch.setattr("hedgerow.losses.contrastive.HEDGE_WEIGHT", 0.0)
     value, gradient = ours(LIKE_TRIPLES, families)
-    assert value > 0 and float(gradient[1].abs().sum()) > 0
-    assert float(gradient[3].abs().sum()) == 0
+    assert value > 0 and float(gradient[1].abs().sum()) > 0 and float(gradient[3].abs().sum()) == 0
 
 
 def test_a_batch_points_each_row_to_its_text() -> None:

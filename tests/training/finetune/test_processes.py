@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,15 +23,26 @@ from sqlmodel import col
 
 from curation.encoders.loading import load_encoder
 from db.engine import reading, writing
+from db.errors import HedgerowError, RunCancelled
 from db.models import Run, RunMetric, RunState, Split
 from db.runs import get_run, request_cancel
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.forking import ROOT, Forker, is_alive, kill
-from tests.training.support.together import QUICK, RECIPES, SHARED, one_step, start_together
-from tests.training.support.trainings import ask, change_recipe, tiny_recipe, train, weights
+from tests.training.support.together import QUICK, SHARED, start_together
+from tests.training.support.trainings import (
+    ask,
+    change_recipe,
+    read,
+    tiny_recipe,
+    train,
+    weights,
+    write,
+)
 from training.finetune import checkpoints
 from training.finetune.compute import devices
+from training.finetune.compute.devices import device_to_oneself, share_the_processor, uses_bf16
+from training.finetune.compute.training_lock import in_line
 from training.recipe.schema import Recipe
 
 PRELOADED = (
@@ -58,17 +74,6 @@ def project(project: Engine) -> Engine:
 
 
 @pytest.fixture
-def calm_encoder(tiny_encoder: Path, home: Path) -> Path:
-    """The tiny encoder without dropout."""
-    folder = home / "encoder"
-    shutil.copytree(tiny_encoder, folder)
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
-@pytest.fixture
 def long_recipe(tiny_encoder: Path) -> Recipe:
     """A recipe for a run of some seconds."""
     changes = ["epochs=1000", "max_steps=40", "early_stopping=ranked", "lora_rank=64"]
@@ -76,8 +81,7 @@ def long_recipe(tiny_encoder: Path) -> Recipe:
 
 
 def found(engine: Engine, run_id: int) -> Run:
-    with reading(engine) as session:
-        return get_run(session, run_id)
+    return read(engine, get_run, run_id)
 
 
 def wait_until(true: Callable[[], bool], home: Path) -> None:
@@ -94,12 +98,12 @@ def printed(home: Path) -> str:
 
 def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
     """Every point of the run's curves, but for the pace only the steps of its points."""
-    query = select(col(RunMetric.name), col(RunMetric.step), col(RunMetric.value)).where(
-        col(RunMetric.run_id) == run_id
-    )
     with reading(engine) as session:
-        points = [tuple(row) for row in session.execute(query)]
-    return sorted((n, s, 0.0 if n == "characters_per_second" else v) for n, s, v in points)
+        rows = session.execute(select(RunMetric).where(col(RunMetric.run_id) == run_id)).scalars()
+        return sorted(
+            (row.name, row.step, 0.0 if row.name == "characters_per_second" else row.value)
+            for row in rows
+        )
 
 
 @pytest.mark.slow
@@ -139,48 +143,14 @@ def wait_for(process: int, home: Path) -> None:
     wait_until(lambda: not is_alive(process), home)
 
 
-@pytest.mark.slow
-def test_trainings_of_one_machine_take_turns(
-    project: Engine, home: Path, recipe: Recipe, long_recipe: Recipe, forker: Forker
-) -> None:
-    endless = long_recipe.with_overrides(["max_steps=none"])
-    runs = [ask(project, endless), ask(project, recipe), ask(project, recipe, seed=2)]
-    first = forker.start(project.url, home, runs[0], QUICK)
-    wait_until(lambda: found(project, runs[0]).step > 0, home)
-    second, third = (forker.start(project.url, home, key, QUICK) for key in runs[1:])
-    for key in runs[1:]:
-        wait_until(lambda: "Waiting for other" in found(project, key).message, home)  # noqa: B023
-    with writing(project) as session:
-        request_cancel(session, runs[2])
-    wait_for(third, home)
-    assert found(project, runs[2]).state == RunState.CANCELLED
-    assert found(project, runs[1]).state == RunState.RUNNING and is_alive(second)
-    kill(first)
-    wait_for(second, home)
-    assert found(project, runs[1]).state == RunState.DONE, printed(home)
-
-
-@pytest.mark.slow
-def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
-    engine: Engine, home: Path, calm_encoder: Path, forker: Forker
-) -> None:
-    import torch
-
-    call = "tests.training.support.together:take_steps"
-    for process in start_together(forker, engine, home, 0, size=2, call=call):
-        wait_for(process, home)
-    for rank in range(2):
-        for changes, shared in zip(RECIPES, torch.load(home / f"steps-{rank}.pt"), strict=True):
-            alone = one_step(calm_encoder, changes)
-            assert shared.keys() == alone.keys() and len(alone) > 4
-            for name, value in alone.items():
-                torch.testing.assert_close(shared[name], value, rtol=1e-4, atol=1e-5)
-
-
 @pytest.fixture
-def shared_recipe(calm_encoder: Path, long_recipe: Recipe) -> Recipe:
-    changes = [f"base_encoder={calm_encoder}", "max_steps=12", "retention=1"]
-    return long_recipe.with_overrides(changes)
+def shared_recipe(tiny_encoder: Path, long_recipe: Recipe, home: Path) -> Recipe:
+    """Without dropout."""
+    folder = shutil.copytree(tiny_encoder, home / "encoder")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps(config))
+    return long_recipe.with_overrides([f"base_encoder={folder}", "max_steps=12", "retention=1"])
 
 
 def assert_nearly_equal(one: Path, other: Path) -> None:
@@ -251,8 +221,7 @@ def test_the_end_of_one_process_ends_all(
     if end != "leader fails":
         wait_until(lambda: found(project, run_id).step > 0, home)
     if end == "cancelled":
-        with writing(project) as session:
-            request_cancel(session, run_id)
+        write(project, request_cancel, run_id)
     elif end == "helper killed":
         kill(helper)
     wait_for(leader, home)
@@ -276,3 +245,123 @@ def test_torchrun_trains_a_queued_run(
     run = found(project, run_id)
     assert run.state == RunState.DONE
     assert str(settings.data_folder / run.result["model"]) in result.stdout
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "WAIT_SECONDS", 0.01)
+
+
+def test_waiting_processes_get_a_device_one_at_a_time_in_the_order_of_their_start(
+    tmp_path: Path,
+) -> None:
+    lock, served = str(tmp_path / "lock"), []
+
+    def train(number: int, waiting: threading.Event) -> None:
+        since = NOON + timedelta(seconds=number)
+        with device_to_oneself(waiting.set, lock=lock, since=since):
+            served.append(number)
+
+    threads = []
+    with device_to_oneself(lambda: None, lock=lock):
+        for number in (3, 1, 4, 2):
+            waits = threading.Event()
+            threads.append(threading.Thread(target=train, args=(number, waits)))
+            threads[-1].start()
+            assert waits.wait(5)
+        with device_to_oneself(lambda: None, lock=str(tmp_path / "of another device")):
+            assert served == []
+    for thread in threads:
+        thread.join(10)
+    assert served == [1, 2, 3, 4] and [path.name for path in tmp_path.glob("lock*")] == ["lock"]
+
+
+def test_a_waiting_process_can_stop(tmp_path: Path) -> None:
+    lock = str(tmp_path / "lock")
+
+    def stop() -> None:
+        raise RunCancelled
+
+    with (
+        device_to_oneself(stop, lock=lock),
+        pytest.raises(RunCancelled),
+        device_to_oneself(stop, lock=lock),
+    ):
+        raise AssertionError("it has the device")
+
+
+def test_a_process_that_has_died_or_stops_waiting_leaves_the_queue(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    left = tmp_path / f"lock.turn-{NOON.timestamp():020.6f}-0badcafe"
+    left.touch()
+    with in_line(lock, NOON + timedelta(seconds=1)) as is_next:
+        assert is_next(0) and not left.exists()
+        with in_line(lock, NOON) as earlier:
+            assert earlier(0) and not is_next(0)
+        assert is_next(0)
+
+
+def test_without_writable_files_every_process_is_next() -> None:
+    nowhere = Path("/proc/nowhere/lock")
+    with in_line(nowhere, NOON) as one, in_line(nowhere, NOON) as other:
+        assert one(0) and other(0)
+
+
+def test_without_a_name_the_lock_is_shared_by_everybody_with_the_same_gpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    old = os.umask(0o077)
+    try:
+        with device_to_oneself(lambda: None):
+            (file,) = folder.iterdir()
+            assert stat.S_IMODE(file.stat().st_mode) == 0o666
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,../1")
+        with device_to_oneself(lambda: None):
+            names = {file.name for file in folder.iterdir()}
+    finally:
+        os.umask(old)
+    assert names == {"hedgerow-training.lock", "hedgerow-training-0----1.lock"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lock", ["/proc/hedgerow.lock", "/dev/null/x", ""])
+def test_a_lock_that_cannot_be_written_is_reported(
+    lock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    with (
+        pytest.raises(HedgerowError, match="HEDGEROW_TRAINING_LOCK") as caught,
+        device_to_oneself(lambda: None, lock=lock),
+    ):
+        pass
+    assert "\n" not in str(caught.value)
+
+
+def test_bfloat16_is_used_if_the_device_has_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: False)
+    for device, has in (("cpu", True), ("cpu", False), ("cuda", False), ("mps", False)):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda has=has: has)
+        assert uses_bf16(SimpleNamespace(device=SimpleNamespace(type=device))) is has
+
+
+def test_the_users_own_settings_of_the_processor_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
+    share_the_processor()
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.engine import reading, writing
-from db.errors import RunCancelled, RunEnded
+from db.engine import reading
+from db.errors import RunCancelled
 from db.execution import RunContext, execute
 from db.models import Run, RunState
-from db.runs import create_run, get_run, metrics, request_cancel
+from db.runs import create_run, get_run, metrics
 from db.settings import Settings
-from tests.training.support.trainings import FAMILIES, recorder
+from tests.training.support.trainings import FAMILIES, recorder, write
 from training.data.sampling import as_triples
 from training.finetune.metrics_file import MetricsFile
 
@@ -65,8 +65,7 @@ def library_trainer(encoder: Path, folder: Path, *callbacks: Any, **arguments: A
 
 @pytest.fixture
 def run_id(engine: Engine) -> int:
-    with writing(engine) as session:
-        return create_run(session, kind=KIND, parameters={}).id
+    return write(engine, create_run, kind=KIND, parameters={}).id
 
 
 def found(engine: Engine, run_id: int) -> tuple[Run, dict[str, list[int]]]:
@@ -100,40 +99,7 @@ def test_a_library_trainer_reports_to_the_run_s_row_and_curves(
         "cosine_accuracy": evaluated,
     }
     log = (settings.data_folder / run.folder / "log.txt").read_text()
-    assert "step 6 of 6: loss " in log
-    assert "step 6, validation: eval_loss " in log
-
-
-def test_a_cancel_stops_a_library_trainer_after_its_step(
-    engine: Engine, settings: Settings, tiny_encoder: Path, run_id: int
-) -> None:
-    from training.finetune.progress import Progress, RunProgress
-
-    trained: list[int] = []
-
-    class Canceller(Progress):
-        """Somebody cancels the run during its third step."""
-
-        def __init__(self, context: RunContext) -> None:
-            self.context = context
-
-        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            trained.append(state.global_step + 1)
-            if state.global_step + 1 == 3:
-                with writing(engine) as session:
-                    request_cancel(session, run_id)
-                self.context.beat()
-
-    def work(context: RunContext) -> dict[str, Any]:
-        folder = context.folder / "t"
-        library_trainer(tiny_encoder, folder, Canceller(context), RunProgress(context)).train()
-        raise AssertionError("a training that was cancelled must not go on to be saved")
-
-    with pytest.raises(RunEnded):
-        execute(engine, settings, run_id, {KIND: work})
-    run, curves = found(engine, run_id)
-    assert run.state == RunState.CANCELLED
-    assert trained == curves["loss"] == [1, 2, 3]
+    assert "step 6 of 6: loss " in log and "step 6, validation: eval_loss " in log
 
 
 def test_a_library_trainer_stores_all_before_a_checkpoint_and_drops_later_points_when_it_resumes(
@@ -158,8 +124,7 @@ def test_a_library_trainer_stores_all_before_a_checkpoint_and_drops_later_points
     again = library_trainer(tiny_encoder, tmp_path, seen, **saving)
     again.train(resume_from_checkpoint=str(checkpoint))
     assert seen.updates == [(4, 6), (5, 6), (6, 6)]
-    assert list(seen.metrics["loss"]) == [1, 2, 3, 4, 5, 6]
-    assert seen.metrics["loss"][5] > 0
+    assert list(seen.metrics["loss"]) == [1, 2, 3, 4, 5, 6] and seen.metrics["loss"][5] > 0
 
 
 def test_a_cancel_ends_a_library_trainer_s_long_evaluation(

@@ -6,9 +6,10 @@ Each way gives the model's own embeddings, and the same gradients.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from db.errors import RunCancelled
 from hedgerow.losses.families import flatten
 from tests.training.support.lazily import Lazily
 from tests.training.support.starter import starter_families
-from tests.training.support.trainings import FAMILIES, run, weights
+from tests.training.support.trainings import run, weights
 from training.data.sampling import FamilyBatches
 from training.finetune.compute import packing, replicas, text_encoding
 from training.finetune.compute.devices import computing
@@ -48,6 +49,63 @@ def model(tiny_encoder: Path) -> SentenceTransformer:
     return load_encoder(str(tiny_encoder), device="cpu").eval()
 
 
+@pytest.fixture
+def still(model: SentenceTransformer) -> SentenceTransformer:
+    """In training, without dropout."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return model.train()
+
+
+@pytest.fixture
+def three(still: SentenceTransformer) -> Iterator[Threads]:
+    with closing(Threads(still, 3)) as three:
+        yield three
+
+
+@pytest.fixture
+def two_cores() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def computed(
+    model: SentenceTransformer, *, one_by_one: bool = False, bf16: bool = False, **how: Any
+) -> dict[str, torch.Tensor]:
+    """The embeddings, and the gradients of a loss in which every text is compared with each."""
+    with computing(model, bf16=bf16):
+        parts = [[text] for text in TEXTS] if one_by_one else [TEXTS]
+        found = torch.cat([embed(model, part, **how) for part in parts])
+    (found @ found.T).pow(3).sum().backward()
+    grown = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad(set_to_none=True)
+    return {"embeddings": found.detach()} | grown
+
+
+def assert_close(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-4)
+
+
+def test_each_way_gives_the_embeddings_and_gradients_of_the_texts_one_by_one(
+    still: SentenceTransformer, three: Threads
+) -> None:
+    lengths = sorted(token_counts(still, TEXTS).tolist())
+    assert can_pack(still) and len(chunks_of_one_length(lengths)) > 1
+    expected, looks = computed(still, one_by_one=True), []
+    for how in ({}, {"packed": True}, {"threads": three}):
+        assert_close(computed(still, check=lambda: looks.append(1), **how), expected)
+        assert looks or "threads" in how  # these are asked after some time
+        looks.clear()
+    own = still.encode(TEXTS, batch_size=1, convert_to_tensor=True, normalize_embeddings=True)
+    torch.testing.assert_close(expected["embeddings"], own, atol=1e-5, rtol=0)
+    assert not still[0].auto_model.get_input_embeddings()._forward_hooks
+
+
 def padding(lengths: list[int], chunks: list[slice]) -> float:
     """The share of padding in the computed tokens."""
     computed = sum(max(lengths[chunk]) * len(lengths[chunk]) for chunk in chunks)
@@ -66,22 +124,15 @@ def test_chunks_cover_all_texts_in_order_with_little_padding(lengths: list[int])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("passages", [0.0, 0.3])
-def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(
-    model: SentenceTransformer, passages: float
-) -> None:
-    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer. In some of them, each
-    text has two more sentences."""
+def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(model: SentenceTransformer) -> None:
+    """Families of 32 anchors of the starter corpus, with MiniLM's tokenizer. In a third of them,
+    each text has two more sentences."""
     model.max_seq_length = 128
     families = starter_families()
-    around = [family[0].text for family in families]
-    longer = [
-        [m._replace(text=f"{around[n - 1]} {m.text} {around[n - 2]}") for m in family]
-        if n < passages * len(families)
-        else family
-        for n, family in enumerate(families)
-    ]
-    batches = FamilyBatches(longer, size=32, seed=1)
+    for n in range(0, len(families), 3):
+        before, after = families[n - 1][0].text, families[n - 2][0].text
+        families[n] = [m._replace(text=f"{before} {m.text} {after}") for m in families[n]]
+    batches = FamilyBatches(families, size=32, seed=1)
     for step in range(1, 6):
         texts = flatten(batches.of(step)).texts
         lengths = sorted(token_counts(model, texts).tolist())
@@ -90,49 +141,13 @@ def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(
         assert len(lengths) / len(chunks) > 2 * FEWEST  # but not in tiny chunks
 
 
-def test_embeddings_are_the_models_in_the_order_of_the_texts(
-    model: SentenceTransformer,
-) -> None:
-    texts = flatten(FAMILIES).texts[::-1]
-    looks: list[None] = []
-    found = embed(model, texts, check=lambda: looks.append(None))
-    expected = model.encode(
-        texts,
-        batch_size=1,
-        convert_to_tensor=True,
-        normalize_embeddings=True,
-        show_progress_bar=False,
-    )
-    torch.testing.assert_close(found.detach(), expected, atol=1e-5, rtol=0)
-    assert looks
-
-
-def test_gradients_are_those_of_the_texts_encoded_one_by_one(model: SentenceTransformer) -> None:
-    """Chunks of different lengths share one look-up of their words."""
-    texts = [f"{'very ' * (number % 5 * 6)}good {number}" for number in range(30)]
-    lengths = sorted(token_counts(model, texts).tolist())
-    assert len(chunks_of_one_length(lengths)) > 1
-    direction = torch.linspace(-1, 1, model.get_embedding_dimension() or 0)
-    (embed(model, texts) @ direction).sum().backward()
-    found = {name: own.grad for name, own in model.named_parameters()}
-    model.zero_grad()
-    for text in texts:
-        (embed(model, [text]) @ direction).sum().backward()
-    for name, own in model.named_parameters():
-        assert (own.grad is None) == (found[name] is None)
-        if own.grad is not None:
-            torch.testing.assert_close(found[name], own.grad, rtol=1e-4, atol=1e-5)
-    assert not model[0].auto_model.get_input_embeddings()._forward_hooks
-
-
 @given(st.lists(st.integers(1, 600), min_size=1, max_size=200).map(sorted), st.integers(1, 4))
 def test_each_row_has_its_part_of_all_texts(lengths: list[int], count: int) -> None:
     rows = packing.parts(lengths, count)
     assert sorted(place for row in rows for place in row) == list(range(len(lengths)))
     assert all(list(row) == sorted(row) and len(row) for row in rows)
     sums = [sum(lengths[place] for place in row) for row in rows]
-    assert len(rows) >= min(count, len(lengths))
-    assert max(sums) <= packing.TOKENS + max(lengths)
+    assert len(rows) >= min(count, len(lengths)) and max(sums) <= packing.TOKENS + max(lengths)
     assert max(sums) - min(sums) <= max(lengths), "and about as much work as the others"
 
 
@@ -149,25 +164,10 @@ def test_groups_follow_each_other_with_a_place_for_each_token(lengths: list[int]
         assert span.places.shape == (span.texts, span.bias.shape[-1])
         there = span.places.flatten()[span.tokens]
         assert there.tolist() == list(range(span.end - span.start))
-        assert (span.bias == 0).sum() == len(there)
-        assert span.places.numel() <= packing.TOKENS
+        assert (span.bias == 0).sum() == len(there) and span.places.numel() <= packing.TOKENS
         padding = 1 - len(there) / span.places.numel()
         assert span.texts <= packing.FEWEST or padding <= packing.PADDING
     assert end == sum(lengths) and sum(span.texts for span in spans) == len(lengths)
-
-
-def test_embeddings_and_gradients_are_those_of_chunks(model: SentenceTransformer) -> None:
-    assert can_pack(model)
-    found = {}
-    for packed in (True, False):
-        embeddings = embed(model, TEXTS, packed=packed)
-        (embeddings @ embeddings.T).pow(3).sum().backward()
-        gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-        found[packed] = {"embeddings": embeddings.detach()} | gradients
-        model.zero_grad(set_to_none=True)
-    assert found[True].keys() == found[False].keys()
-    for name, value in found[False].items():
-        torch.testing.assert_close(found[True][name], value, rtol=1e-3, atol=1e-4)
 
 
 def test_rows_are_cut_if_they_would_be_too_long(
@@ -187,8 +187,7 @@ def test_rows_have_one_of_few_lengths(model: SentenceTransformer) -> None:
         row = packing.features(model, TEXTS[:count])
         tokens = row["input_ids"].numel()
         assert tokens == row["position_ids"].numel() == row["cu_seq_lens_q"][-1]
-        assert tokens % packing.MULTIPLE == 0
-        assert len(packing.encoded(model, row)) == count
+        assert tokens % packing.MULTIPLE == 0 and len(packing.encoded(model, row)) == count
 
 
 def test_texts_are_cut_at_the_longest_input(model: SentenceTransformer) -> None:
@@ -211,16 +210,11 @@ def test_the_model_computes_all_else_as_before(model: SentenceTransformer) -> No
     assert torch.equal(before, after)
 
 
-def test_attention_has_dropout_only_if_it_is_asked_for(model: SentenceTransformer) -> None:
-    assert can_pack(model)
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
-    attention = model[0].auto_model.encoder.layer[0].attention.self
-    model.train()
-    same = embed(model, TEXTS, packed=True), embed(model, TEXTS, packed=True)
-    attention.dropout.p = 0.5
-    assert torch.equal(*same) and not torch.equal(embed(model, TEXTS, packed=True), same[0])
+def test_attention_has_dropout_only_if_it_is_asked_for(still: SentenceTransformer) -> None:
+    assert can_pack(still)
+    same = embed(still, TEXTS, packed=True), embed(still, TEXTS, packed=True)
+    still[0].auto_model.encoder.layer[0].attention.self.dropout.p = 0.5
+    assert torch.equal(*same) and not torch.equal(embed(still, TEXTS, packed=True), same[0])
 
 
 @pytest.mark.parametrize("fault", ["refuses", "differs"])
@@ -232,7 +226,7 @@ def test_a_model_that_cannot_pack_is_trained_in_chunks(
     def faulty(*given: object) -> dict[str, object]:
         if fault == "refuses":
             raise TypeError("forward() got an unexpected keyword argument")
-        found = own(*given)  # type: ignore[arg-type]
+        found = own(*given)
         return found | {"position_ids": found["position_ids"] + 1}
 
     monkeypatch.setattr(packing, "features", faulty)
@@ -246,7 +240,7 @@ def test_a_training_packs_where_the_model_can(
 
     def seen(*given: object, packed: bool, **settings: object) -> torch.Tensor:
         used.append(packed)
-        return text_encoding.embed(*given, packed=packed, **settings)  # type: ignore[arg-type]
+        return text_encoding.embed(*given, packed=packed, **settings)
 
     monkeypatch.setattr("training.finetune.trainer.embed", seen)
     run(tmp_path / "a", recipe)
@@ -256,61 +250,15 @@ def test_a_training_packs_where_the_model_can(
     assert set(used) == {True, False}
 
 
-FEWER = TEXTS[:40]
-
-
-@pytest.fixture
-def still(model: SentenceTransformer) -> SentenceTransformer:
-    """In training, without dropout."""
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
-    return model.train()
-
-
-@pytest.fixture
-def three(still: SentenceTransformer) -> Iterator[Threads]:
-    three = Threads(still, 3)
-    yield three
-    three.close()
-
-
-@pytest.fixture
-def two_cores() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-def gradients(
-    model: SentenceTransformer, together: Threads | None, *, bf16: bool = False
-) -> dict[str, torch.Tensor]:
-    """The gradients of a loss in which every text is compared with every other."""
-    with computing(model, bf16=bf16):
-        found = embed(model, FEWER, threads=together)
-    (found @ found.T).pow(3).sum().backward()
-    grown = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    model.zero_grad(set_to_none=True)
-    return grown
-
-
-def test_the_gradients_are_those_of_one_thread(still: SentenceTransformer, three: Threads) -> None:
-    expected, found = gradients(still, None), gradients(still, three)
-    assert expected.keys() == found.keys()
-    for name, gradient in expected.items():
-        torch.testing.assert_close(found[name], gradient, rtol=1e-3, atol=1e-4)
-
-
-def test_they_are_the_same_each_time_and_bfloat16_stays_within_the_callers_block(
+def test_threads_give_the_same_each_time_and_bfloat16_stays_within_the_callers_block(
     still: SentenceTransformer, three: Threads
 ) -> None:
-    plain, half = gradients(still, three), gradients(still, three, bf16=True)
-    assert not torch.equal(*(next(iter(found.values())) for found in (plain, half)))
+    plain, half = (computed(still, threads=three, bf16=bf16) for bf16 in (False, True))
+    assert not torch.equal(plain["embeddings"], half["embeddings"])
     for _ in range(3):  # whichever thread takes which part of the backward pass
         for first, bf16 in ((plain, False), (half, True)):
-            again = gradients(still, three, bf16=bf16)
-            assert all(torch.equal(again[name], gradient) for name, gradient in first.items())
+            again = computed(still, threads=three, bf16=bf16)
+            assert all(torch.equal(again[name], value) for name, value in first.items())
 
 
 def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
@@ -318,22 +266,19 @@ def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
 ) -> None:
     frozen = next(name for name, _ in still.named_parameters())
     still.get_parameter(frozen).requires_grad = False
-    three = Threads(still, 3)
-    before = gradients(still, three)
-    with torch.no_grad():
-        for weight in still.parameters():
-            weight *= 0.9
-    after = gradients(still, three)
+    with closing(Threads(still, 3)) as three:
+        before = computed(still, threads=three)
+        with torch.no_grad():
+            for weight in still.parameters():
+                weight *= 0.9
+        after = computed(still, threads=three)
     assert frozen not in after
-    expected = gradients(still, None)
-    for name, gradient in expected.items():
-        torch.testing.assert_close(after[name], gradient, rtol=1e-3, atol=1e-4)
-        if bool(gradient.abs().max() > 1e-3):
-            assert not torch.equal(before[name], after[name])
-    three.close()
+    assert_close(after, computed(still))
+    changed = [name for name, value in after.items() if bool(value.abs().max() > 1e-3)]
+    assert changed and not any(torch.equal(before[name], after[name]) for name in changed)
 
 
-def test_stopping_stops_all_threads(
+def test_stopping_and_failures_stop_all_threads(
     still: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicas, "CHECK_SECONDS", 0.0)
@@ -348,22 +293,19 @@ def test_stopping_stops_all_threads(
         asked.set()
         raise RunCancelled
 
-    monkeypatch.setattr(type(still), "forward", patient)
-    with pytest.raises(RunCancelled):
-        embed(still, FEWER, threads=three, check=stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(still), "forward", patient)
+        with pytest.raises(RunCancelled):
+            embed(still, TEXTS, threads=three, check=stop)
     assert torch.get_num_threads() == before
-    assert gradients(still, three), "they can be used again"
+    assert computed(still, threads=three), "they can be used again"
 
-
-def test_failures_in_a_thread_are_reported(
-    still: SentenceTransformer, three: Threads, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def fails(self: object, features: object) -> None:
         raise RuntimeError("not enough memory")
 
     monkeypatch.setattr(type(still), "forward", fails)
     with pytest.raises(RuntimeError, match="not enough memory"):
-        embed(still, FEWER, threads=three)
+        embed(still, TEXTS, threads=three)
 
 
 def test_there_are_as_many_as_have_something_to_do(
@@ -372,10 +314,8 @@ def test_there_are_as_many_as_have_something_to_do(
     several = threads_for(still, Recipe())
     assert several is not None and several.count == 2
     several.close()
-    assert threads_for(still, Recipe(dropout=0.1)) is None, (
-        "threads would use the generator in any order"
-    )
-    assert threads_for(still, Recipe(dropout=None)) is None
+    for dropout in (0.1, None):  # threads would use the generator in any order
+        assert threads_for(still, Recipe(dropout=dropout)) is None
     torch.set_num_threads(1)
     assert threads_for(still, Recipe()) is None
 
@@ -388,11 +328,10 @@ def test_a_training_with_threads_has_equal_weights_each_time(
 
     def seen(self: Threads, *given: object) -> list[torch.Tensor]:
         used.append(self.count)
-        return together(self, *given)  # type: ignore[arg-type]
+        return together(self, *given)
 
     monkeypatch.setattr(Threads, "encode", seen)
     steady = recipe.with_overrides(["dropout=0", "batch_size=4"])
     first = run(tmp_path / "a", steady)
     again = run(tmp_path / "b", steady)
-    assert set(used) == {2}
-    assert weights(first) == weights(again)
+    assert set(used) == {2} and weights(first) == weights(again)

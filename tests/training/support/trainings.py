@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from db.engine import reading, writing
 from db.execution import execute
-from db.models import Run
+from db.models import Run, Split
 from db.runs import get_run
 from db.settings import Settings
 from hedgerow.losses.families import Family, Member, Role
+from tests.curation.support.families import add_anchor, add_plain_family, add_variant
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
 from training.runs.trainings import KIND, request_training, work
@@ -22,6 +23,8 @@ from training.runs.trainings import KIND, request_training, work
 if TYPE_CHECKING:
     from tests.training.support.recorder import Recorder
     from training.finetune.progress import Progress
+
+T = TypeVar("T")
 
 ANCHORS = 9
 """Number of anchors of the project in the train split."""
@@ -101,6 +104,16 @@ def assert_nothing_left(folder: Path) -> None:
     assert not folder.exists() or list(folder.iterdir()) == []
 
 
+def add_families(session: Session) -> None:
+    """Nine families for training, one held out, and one that nobody has decided on."""
+    for number in range(ANCHORS):
+        add_plain_family(session, number, split=Split.TRAIN)
+    add_plain_family(session, ANCHORS, split=Split.TEST)
+    pending = add_anchor(session, "The window is open.")
+    add_variant(session, pending, "verbal", "The window is not open.")
+    add_variant(session, pending, "word", "The window is probably open.")
+
+
 def ask(engine: Engine, recipe: Recipe, *, release: int | None = None, seed: int = 1) -> int:
     with writing(engine) as session:
         run = request_training(
@@ -120,6 +133,18 @@ def train(engine: Engine, settings: Settings, run_id: int) -> Run:
     execute(engine, settings, run_id, {KIND: work})
     with reading(engine) as session:
         return get_run(session, run_id)
+
+
+def read(engine: Engine, query: Callable[..., T], *given: object, **how: object) -> T:
+    """The result of a query in a session of its own: ``read(engine, get_run, 1)``."""
+    with reading(engine) as session:
+        return query(session, *given, **how)
+
+
+def write(engine: Engine, change: Callable[..., T], *given: object, **how: object) -> T:
+    """The same for a change, which is stored."""
+    with writing(engine) as session:
+        return change(session, *given, **how)
 
 
 def count(session: Session, table: type) -> int:

@@ -1,4 +1,4 @@
-"""Training in Python: real steps of a tiny encoder, compared, mixed and published."""
+"""Models in Python: real steps of a tiny encoder, compared, mixed and published; benchmarks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sentence_transformers import SentenceTransformer
 
 import hedgerow
 from curation.project.opening import open_project
@@ -17,7 +16,7 @@ from tests.curation.support.families import add_plain_family
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, TOKEN, HubServer
 from tests.test_keys import files_with
-from tests.training.conftest import tiny_encoder as tiny_encoder
+from tests.training.benchmarks.support.samples import NEVIR, write_lines
 from training.retention import tradeoff
 
 HELD_OUT = {6: Split.VALIDATION, 7: Split.VALIDATION, 8: Split.VALIDATION, 9: Split.TEST}
@@ -52,6 +51,8 @@ def two_steps(tiny_encoder: Path) -> dict[str, Any]:
 def test_a_point_between_base_and_model_is_saved_and_published(
     project: hedgerow.Project, two_steps: dict[str, Any], hub: HubServer, home: Path
 ) -> None:
+    from sentence_transformers import SentenceTransformer
+
     model = project.train(**two_steps)
     measured = project.tradeoff(model, share=0.25)
     assert list(measured.points["share"]) == [0.0, 0.25, 0.5, 1.0] and measured.own_share == 1.0
@@ -103,3 +104,16 @@ def test_a_study_compares_its_trainings(
     assert (done.release, done.seed, len(done.notes) > 1) == (1, 5, True)
     assert "_file" not in repr(done.scores[0]) and len(done.scores[0].items()) > 0
     assert repr(done) == "<Study 'types' of release 1: 3 runs>"
+
+
+def test_a_language_model_is_measured_by_its_folder(small_llama: Path, tmp_path: Path) -> None:
+    data = write_lines(tmp_path / "nevir.jsonl", NEVIR)
+    with hedgerow.open(tmp_path / "project") as project:
+        score = project.benchmark(small_llama, "nevir", data=data, prompts={"relevance": 1})
+        assert (score.n, score.unanswered, score.asked["prompt"]) == (2, 0, "relevance")
+        assert (score.asked["version"], score.asked["orders"]) == (1, 2)
+        assert 0 <= score.asked["changed_share"] <= 100
+        with pytest.raises(hedgerow.HedgerowError, match="from 1 to 1, found 2"):
+            project.benchmark(small_llama, "nevir", data=data, prompts={"relevance": 2})
+        with pytest.raises(hedgerow.HedgerowError, match="Expected a prompt of benchmarks"):
+            project.benchmark(small_llama, "nevir", data=data, prompts={"hedge": 1})
