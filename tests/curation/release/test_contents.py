@@ -1,21 +1,27 @@
-"""Changes since a release: newly accepted variants, and variants that are no longer accepted."""
+"""Changes since a release, and the preview of the next one, match what is frozen."""
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor, restore_anchor, retire_anchor
-from curation.release.contents import LAST_DECISION, changes_since, touched_since
+from curation.release.contents import (
+    LAST_DECISION,
+    changes_since,
+    contents_of,
+    touched_since,
+    triples_by_type,
+)
 from curation.release.freezing import create_release
+from curation.release.upcoming import contents_now
 from curation.review import actions
 from db.engine import writing
-from db.models import Release, Variant
-from tests.curation.support.deciding import Released, accept, edit, reject
-from tests.support.databases import both_databases, one_database
-from tests.support.factories import TEXTS, person
-
-pytestmark = both_databases
+from db.models import Anchor, AnchorRevision, Release, Variant
+from tests.curation.support.deciding import Released, accept, card, edit, reject
+from tests.support.databases import both_databases
+from tests.support.factories import TEXTS, add_family, person
 
 
 def aged(session: Session, release: Release) -> Release:
@@ -27,40 +33,32 @@ def aged(session: Session, release: Release) -> Release:
     return found
 
 
+pytestmark = both_databases
+
+
+def correct(session: Session, variant: Variant, who: int) -> None:
+    """Correct the anchor of the variant."""
+    anchor, new = variant.anchor_id, "It is safe."
+    correct_anchor(session, anchor, new, reviewer_id=who, expected_revision=1)
+
+
 def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
         ada = person(session)
         assert changes_since(session, release) == ({}, {})
         accept(session, families[1]["verbal"], ada)  # new
-        edit(session, families[0]["word"], ada, "The bridge seems safe.")  # one gone, one new
-        reject(session, families[0]["lexical"], ada)  # gone
+        reject(session, families[0]["verbal"], ada)  # gone
         reject(session, families[2]["verbal"], ada)  # it never was in the release
-        added, gone = changes_since(session, release)
-        assert added == {"verbal": 1, "word": 1}
-        assert gone == {"word": 1, "lexical": 1}
-
-
-@one_database
-def test_an_undone_action_is_not_a_change(released: Released) -> None:
-    engine, families, release = released
-    with writing(engine) as session:
-        ada = person(session)
-        accept(session, families[1]["verbal"], ada)
-        edit(session, families[0]["word"], ada, "The bridge seems safe.")
-        actions.undo(session, reviewer_id=ada)
-        actions.undo(session, reviewer_id=ada)
-        assert changes_since(session, release) == ({}, {})
-
-
-def test_decisions_long_before_the_release_are_not_examined(released: Released) -> None:
-    engine, families, release = released
-    with writing(engine) as session:
-        ada = person(session)
-        accept(session, families[1]["verbal"], ada)
-        reject(session, families[0]["verbal"], ada)
+        # Decisions long before the release are not examined, and the numbers are the same.
         assert changes_since(session, aged(session, release)) == ({}, {})
-        assert changes_since(session, release) == ({"verbal": 1}, {"verbal": 1})
+        edit(session, families[0]["word"], ada, "The bridge seems safe.")  # one gone, one new
+        assert changes_since(session, release) == ({"verbal": 1, "word": 1},) * 2
+        for _ in range(4):
+            actions.undo(session, reviewer_id=ada)
+        assert changes_since(session, release) == ({}, {})
+        cue = actions.edit(session, card(session, families[0]["word"]), reviewer_id=ada, cue="like")
+        assert cue.recorded and changes_since(session, release) == ({"word": 1}, {"word": 1})
 
 
 def test_decisions_that_are_in_a_release_are_not_examined(released: Released) -> None:
@@ -82,36 +80,22 @@ def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again
 ) -> None:
     engine, families, release = released
     with writing(engine) as session:
-        ada = person(session)
-        before = changes_since(session, release)
-        correct_anchor(
-            session,
-            families[0]["word"].anchor_id,
-            "It is safe.",
-            reviewer_id=ada,
-            expected_revision=1,
-        )
-        assert before == ({}, {})
+        ada, word = person(session), families[0]["word"]
+        assert changes_since(session, release) == ({}, {})
+        correct(session, word, ada)
         assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
-        accept(session, families[0]["word"], ada)
+        accept(session, word, ada)
         # With its new text, it is another row of the next release.
         assert changes_since(session, release) == ({"word": 1}, dict.fromkeys(TEXTS, 1))
         newer, created = create_release(session)
-        assert created
-        assert changes_since(session, newer) == ({}, {})
+        assert created and changes_since(session, newer) == ({}, {})
 
 
-@one_database
-def test_a_corrected_cue_is_a_change(released: Released) -> None:
+def test_retired_anchors_disappear_and_restored_ones_appear(
+    released: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine, families, release = released
-    with writing(engine) as session:
-        card = actions.shown(session.get_one(Variant, families[0]["word"].id))
-        actions.edit(session, card, reviewer_id=person(session), cue="likely")
-        assert changes_since(session, release) == ({"word": 1}, {"word": 1})
-
-
-def test_retired_anchors_disappear_and_restored_ones_appear(released: Released) -> None:
-    engine, families, release = released
+    monkeypatch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
     with writing(engine) as session:
         anchor_id = families[0]["word"].anchor_id
         retire_anchor(session, anchor_id)
@@ -121,3 +105,54 @@ def test_retired_anchors_disappear_and_restored_ones_appear(released: Released) 
         restore_anchor(session, anchor_id)
         assert changes_since(session, newer) == (dict.fromkeys(TEXTS, 1), {})
         assert changes_since(session, release) == ({}, {})
+        assert contents_now(session) == contents_of(release)
+
+
+def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
+    session: Session,
+) -> None:
+    ada, family = person(session), add_family(session)
+    assert contents_now(session) == (0, 0, 0, {}, {})
+    session.add(AnchorRevision(anchor_id=1, revision=2, text="It is safe.", text_uid="x"))
+    session.get_one(Anchor, 1).revision = family["word"].anchor_revision = 2
+    session.flush()
+    for type_id in ("word", "verbal"):
+        accept(session, family[type_id], ada)
+    assert contents_now(session).triples == 1
+    release, _ = create_release(session)
+    assert triples_by_type(session, release) == {"word": 1, "verbal": 1}
+
+
+def test_the_preview_of_a_release_equals_its_content_however_it_is_counted(
+    released: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, families, release = released
+
+    def agreed() -> None:
+        counted = contents_now(session)
+        with monkeypatch.context() as patch:
+            patch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
+            patch.setattr("curation.release.upcoming._accepted_families", None)  # it is not called
+            assert contents_now(session) == counted
+
+    with writing(engine) as session:
+        ada = person(session)
+        assert contents_now(session) == contents_of(release)
+        agreed()
+        accept(session, families[1]["verbal"], ada)
+        reject(session, families[0]["lexical"], ada)
+        agreed()
+        edit(session, families[0]["word"], ada, "The bridge seems safe.")
+        verbal = card(session, families[3]["verbal"])
+        actions.edit(session, verbal, reviewer_id=ada, type_id="lexical")
+        agreed()
+        for variant in families[6].values():
+            reject(session, variant, ada)
+        retire_anchor(session, families[9]["word"].anchor_id)
+        agreed()
+        correct(session, families[5]["word"], ada)
+        agreed()
+        before = contents_now(session)
+        assert before.anchors == release.summary["anchors"] - 3
+        newer, created = create_release(session)
+        assert created and contents_of(newer) == before

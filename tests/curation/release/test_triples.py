@@ -1,98 +1,180 @@
-"""Triples: every accepted positive with every accepted negative, in a fixed order."""
+"""Triples and question pairs: which there are, in which proportions and order."""
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
+from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import create_release
+from curation.release.question_pairs import (
+    Arm,
+    QuestionCounts,
+    QuestionPair,
+    count_questions,
+    question_pairs,
+    require_questions,
+)
 from curation.release.triples import Triple, families, triple_rows
-from db.engine import reading, writing
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
+from curation.taxonomy.project_types import seed_taxonomy
+from db.errors import HedgerowError
 from db.models import Release, Split
 from tests.curation.support.families import NEGATIVES, POSITIVES, add_family, add_plain_family
 from tests.support.databases import both_databases
 
+OF_PAPER = {
+    "verbal": ["It is not late."],
+    "absolute": ["It is never late."],
+    "affixal": ["It is unlate."],
+    "lexical": ["It is early."],
+    "word": ["It is probably late."],
+    "phrase": ["I think it is late."],
+}
 SHAPES = st.lists(
     st.tuples(
         st.lists(st.sampled_from(POSITIVES), max_size=4),
-        st.lists(st.sampled_from(NEGATIVES), max_size=4),
+        st.lists(st.sampled_from(NEGATIVES), max_size=6),
         st.sampled_from(Split),
     ),
     max_size=4,
 )
+Shapes = list[tuple[list[str], list[str], Split]]
+
+
+def shaped(session: Session, shapes: Shapes) -> Release:
+    """A release of families of these shapes, and of one that is always there."""
+    add_family(session, "Always here.", {"verbal": ["Not here."]}, split=Split.TRAIN)
+    for number, (positives, negatives, split) in enumerate(shapes):
+        variants = defaultdict(list)
+        for position, type_id in enumerate(positives + negatives):
+            variants[type_id].append(f"Variant {position} of {number}.")
+        add_family(session, f"Anchor {number}.", variants, split=split)
+    return create_release(session).release
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shapes=SHAPES)
-def test_there_are_as_many_triples_as_positives_times_negatives(
-    engine: Engine, shapes: list[tuple[list[str], list[str], Split]]
+def test_triples_are_all_combinations_and_question_pairs_keep_their_proportions(
+    session: Session, shapes: Shapes
 ) -> None:
-    with writing(engine) as session:
-        add_family(session, "Always here.", {"verbal": ["Not here."]}, split=Split.TRAIN)
-        expected = dict.fromkeys(Split, 0)
-        for number, (positives, negatives, split) in enumerate(shapes):
-            variants = defaultdict(list)
-            for position, type_id in enumerate(positives + negatives):
-                variants[type_id].append(f"Variant {position} of {number}.")
-            add_family(session, f"Anchor {number}.", variants, split=split)
-            expected[split] += len(positives) * len(negatives)
-        release = create_release(session).release
-        for split in Split:
-            found = list(triple_rows(session, release.id, split=split))
-            assert len(found) == len(set(found)) == expected[split]
-            assert all(row.split == split for row in found)
-            assert all(row.positive_type in POSITIVES for row in found)
-            assert all(row.negative_type in NEGATIVES for row in found)
-        assert release.summary["triples"] == sum(expected.values())
-        empty = sum(1 for positives, negatives, _ in shapes if not positives or not negatives)
-        shapeless = sum(1 for positives, negatives, _ in shapes if not positives + negatives)
-        assert release.summary["anchors_without_triples"] == 1 + empty - shapeless
-        session.rollback()
-
-
-def test_a_triple_is_an_anchor_and_two_of_its_own_variants(engine: Engine) -> None:
-    with writing(engine) as session:
-        for number in (1, 2):
-            add_plain_family(session, number)
-        release = create_release(session).release
-    with reading(engine) as session:
-        assert {row.triple for row in triple_rows(session, release.id)} == {
-            Triple(f"Door {n} is open.", f"Door {n} is probably open.", negative)
-            for n in (1, 2)
-            for negative in (f"Door {n} is not open.", f"Door {n} is shut.")
-        }
+    release = shaped(session, shapes)
+    expected, in_triples, in_pairs = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
+    for positives, negatives, split in shapes:
+        expected[split]["triples"] += len(positives) * len(negatives)
+    pairs = list(question_pairs(session, release.id))
+    counts = count_questions(session, release.id)
+    by_split = {}
+    for split in Split:
+        triples = list(triple_rows(session, release.id, split=split))
+        assert len(triples) == len(set(triples)) == expected[split]["triples"]
+        for row in triples:
+            assert row.split == split
+            assert row.positive_type in POSITIVES and row.negative_type in NEGATIVES
+            in_triples[row.anchor_uid].update([row.positive_uid, row.negative_uid])
+        by_split[split] = list(question_pairs(session, release.id, split=split))
+    assert release.summary["triples"] == sum(some["triples"] for some in expected.values())
+    for pair in pairs:
+        in_pairs[pair.anchor_uid].update([pair.variant_uid])
+    assert in_pairs.keys() == in_triples.keys()
+    for uid, times in in_pairs.items():
+        ratios = {Fraction(n, in_triples[uid][variant]) for variant, n in times.items()}
+        assert len(ratios) == 1 and times.keys() == in_triples[uid].keys()
+        assert math.gcd(*times.values()) == 1, "nothing repeats without need"
+        answers = Counter(pair.answer for pair in pairs if pair.anchor_uid == uid)
+        assert answers["Yes"] == answers["No"]
+    assert Counter(pairs) == Counter(pair for some in by_split.values() for pair in some)
+    assert counts.pairs == {split: len(some) for split, some in by_split.items() if some}
+    without = release.summary["anchors"] - len(in_pairs)
+    assert counts.left_out == release.summary["anchors_without_triples"] == without
+    session.rollback()
 
 
 @both_databases
-def test_the_order_depends_on_uids_alone(engine: Engine) -> None:
-    def rows(numbers: list[int]) -> list[object]:
-        with writing(engine) as session:
-            for number in numbers:
-                add_plain_family(session, number)
-            release: Release = create_release(session).release
-            found: list[object] = list(triple_rows(session, release.id))
-            session.rollback()
-        return found
+def test_a_triple_is_an_anchor_and_two_of_its_own_variants(session: Session) -> None:
+    for number in (1, 2):
+        add_plain_family(session, number)
+    add_family(session, "It is late.", {"verbal": ["It is not late.", "It isn't late."]})
+    release = create_release(session).release
+    assert {row.triple for row in triple_rows(session, release.id)} == {
+        Triple(f"Door {n} is open.", f"Door {n} is probably open.", negative)
+        for n in (1, 2)
+        for negative in (f"Door {n} is not open.", f"Door {n} is shut.")
+    }
+    # A family without triples is still a family.
+    (late,) = [one for one in families(session, release.id) if one.positives == []]
+    assert {member.text for member in late.negatives} == {"It is not late.", "It isn't late."}
 
-    forwards, backwards = rows([1, 2, 3, 4, 5, 6]), rows([6, 5, 4, 3, 2, 1])
-    assert forwards == backwards
-    keys = [(row.anchor_uid, row.positive_uid, row.negative_uid) for row in forwards]  # type: ignore[attr-defined]
+
+@both_databases
+def test_the_order_depends_on_uids_alone(session: Session) -> None:
+    found = []
+    for numbers in ([1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]):
+        for number in numbers:
+            add_plain_family(session, number)
+        release = create_release(session).release.id
+        triples, pairs = list(triple_rows(session, release)), list(question_pairs(session, release))
+        found.append((triples, pairs))
+        session.rollback()
+    assert found[0] == found[1] and (len(triples), len(pairs)) == (12, 24)
+    keys = [(row.anchor_uid, row.positive_uid, row.negative_uid) for row in triples]
     assert keys == sorted(keys)
+    uids = [pair.anchor_uid for pair in pairs]
+    assert uids == sorted(uids)
 
 
-def test_a_family_without_triples_is_still_a_family(engine: Engine) -> None:
-    with writing(engine) as session:
-        add_family(session, "It is late.", {"verbal": ["It is not late.", "It isn't late."]})
-        release = create_release(session).release
-    with reading(engine) as session:
-        (family,) = families(session, release.id)
-        assert family.positives == []
-        assert {member.text for member in family.negatives} == {"It is not late.", "It isn't late."}
-        assert list(triple_rows(session, release.id)) == []
+def test_the_question_is_the_papers_and_a_rare_hedge_is_asked_more_often(session: Session) -> None:
+    add_family(session, "It is late.", OF_PAPER, split=Split.TRAIN)
+    found = list(question_pairs(session, create_release(session).release.id))
+    by_type = {pair.type: pair for pair in found}
+    assert by_type["verbal"].prompt == (
+        "Sentence 1: It is late.\nSentence 2: It is not late.\n"
+        "Do the two sentences have opposite meaning? Yes or No.\nAnswer:"
+    )
+    assert (by_type["verbal"].answer, by_type["phrase"].answer) == ("Yes", "No")
+    assert [pair.answer for pair in found] == ["Yes", "No"] * 4
+    times = dict.fromkeys(NEGATIVES, 1) | {"word": 2, "phrase": 2}
+    assert Counter(pair.type for pair in found) == times
+    # Braces in a sentence are text.
+    pair = QuestionPair("a", "v", "verbal", "{sentence_2}", "{0}", "Yes", Split.TRAIN)
+    assert pair.prompt.splitlines()[:2] == ["Sentence 1: {sentence_2}", "Sentence 2: {0}"]
+
+
+@pytest.mark.parametrize(
+    ("arm", "types", "missing"),
+    [
+        ("both", {*OF_PAPER, ENTAILMENT, CONTRADICTION, "negated_antonym"}, "a negation and"),
+        ("paper", {*OF_PAPER}, "a negation and"),
+        ("negation", {*NEGATIVES, ENTAILMENT}, "an original entailment"),
+        ("hedging", {"word", "phrase", CONTRADICTION}, "an original contradiction"),
+    ],
+)
+def test_an_arm_is_a_portion_as_an_encoder_is_trained_on_it(
+    session: Session, arm: Arm, types: set[str], missing: str
+) -> None:
+    others = {"negated_antonym": ["It is not early."], "unsupported": ["Who knows the time?"]}
+    originals = {ENTAILMENT: ["The evening has come."], CONTRADICTION: ["It is noon."]}
+    seed_taxonomy(session)
+    ensure_types(session, originals)
+    session.commit()
+    add_family(session, "It is late.", OF_PAPER | others | originals)
+    release = create_release(session).release
+    found = list(question_pairs(session, release.id, arm=arm))
+    assert count_questions(session, release.id, arm=arm).total == len(found)
+    answers = {pair.type: pair.answer for pair in found}
+    assert answers.keys() == types
+    for type_id, answer in {ENTAILMENT: "No", CONTRADICTION: "Yes"}.items():
+        assert answers.get(type_id, answer) == answer
+    session.rollback()
+    # A release that gives one answer only gives none.
+    add_family(session, "It is late.", {"verbal": ["It is not late."]})
+    release = create_release(session).release
+    assert list(question_pairs(session, release.id, arm=arm)) == []
+    counts = count_questions(session, release.id, arm=arm)
+    assert counts == QuestionCounts({}, 1)
+    with pytest.raises(HedgerowError, match=missing):
+        require_questions(release, counts, arm)
