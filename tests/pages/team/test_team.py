@@ -124,7 +124,6 @@ def test_each_number_links_to_its_variants(decided: Engine, open_page: OpenPage)
     assert f'href="review?variant={uid}"' in found
     assert f"<b>{escape(HOSTILE)}</b> rejects · meaning changed · {escape(HOSTILE)}" in found
     assert HOSTILE not in found and HOSTILE not in unsafe_texts(app)
-    assert app.get("download_button")[0].label == "CSV"
     assert count(put(app, "button_group", "team-which", "All")) == 8
     names = app.dataframe[0].value["Type"].tolist()
     select(app, "team-groups-type-None", rows=[names.index("Hedge: single word")])
