@@ -21,7 +21,7 @@ from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.models import Setting
 from db.settings import Settings, load_settings
-from tests.cli.support.commands import complaint
+from tests.cli.commands import complaint
 from tests.conftest import POSTGRES, missing
 from tests.support.databases import both_databases
 from tests.support.disks import disk_of

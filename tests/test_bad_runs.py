@@ -24,7 +24,7 @@ from db.models import Run, RunState, Source
 from db.run_process import start_process
 from db.runs import claim, create_run, get_run, list_runs
 from db.settings import load_settings
-from tests.cli.support.commands import complaint
+from tests.cli.commands import complaint
 from tests.support.databases import both_databases
 from tests.support.disks import disk_of
 from tests.support.factories import add_family, person

@@ -20,7 +20,7 @@ from db.models import Answer, ModelCall, Reviewer, Run, RunState, Source, Varian
 from db.run_process import start_process
 from db.runs import get_run
 from db.settings import load_settings
-from tests.cli.support.commands import ask, process
+from tests.cli.commands import ask, process
 from tests.curation.support.families import decide
 from tests.support.factories import add_anchor, person
 from tests.support.forking import kill

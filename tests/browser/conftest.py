@@ -1,4 +1,4 @@
-"""The real app in real Chromium: a server for the test's own project, and a page."""
+"""The real app in real Chromium: a server for the test's own project, and pages."""
 
 import os
 import shutil
@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from db.engine import create_engine
-from tests.browser.support.app import let_measuring_wait, served
+from tests.browser.support.app import App, let_measuring_wait
 from tests.browser.support.chromium import Chromium, launched
-from tests.browser.support.reviewing import card, settle, visit
 from tests.conftest import missing
-from tests.support.databases import Copies, Fill
+from tests.support.databases import Copies, Fill, opened
 from tests.support.factories import add_family, person
 
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
@@ -24,9 +22,9 @@ Share = Callable[[Path], str]
 """Makes the app show the project of a working directory; returns the app's address."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Chromium]:
-    """The browser of this process."""
+    """The browser, for the tests of this folder."""
     if not CHROMIUM:
         missing("a Chromium (HEDGEROW_TEST_CHROMIUM)")
     with launched(CHROMIUM) as chromium:
@@ -41,26 +39,33 @@ def page(chromium: Chromium) -> Iterator[Page]:
 
 
 @pytest.fixture
-def project(copies: Copies, home: Path, fill: Fill) -> Engine:
-    """Forty families and a person called Ada."""
-    engine = create_engine(copies.migrated(home / "hedgerow.db"))
+def other(chromium: Chromium) -> Iterator[Page]:
+    """The same in another browser."""
+    with chromium.page() as page:
+        yield page
+
+
+@pytest.fixture
+def project(copies: Copies, home: Path, fill: Fill) -> Iterator[Engine]:
+    """Forty families, and three people."""
 
     def made(session: Session) -> None:
         for number in range(40):
             add_family(session, f"The bridge number {number} is safe.")
-        person(session)
+        for name in ("Ada", "Bert", "Lea"):
+            person(session, name)
         let_measuring_wait(session)
 
-    fill(engine, made)
-    return engine
+    with opened(copies.project(home / "hedgerow.db")) as engine:
+        fill(engine, made)
+        yield engine
 
 
 @pytest.fixture(scope="session")
 def share(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Share]:
-    """Show a working directory's project in the app that all tests share.
+    """Show a working directory's project in the app that all journeys share.
 
-    Starting an app for each test would take a third of the time of all tests here. Tests that stop
-    the app or test its start have their own.
+    Starting an app takes seconds. Journeys that stop the app or need its start have their own.
     """
     folder, first = tmp_path_factory.mktemp("shared"), tmp_path_factory.mktemp("first")
 
@@ -72,19 +77,10 @@ def share(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     copies.migrated(first / "hedgerow.db")
     link(first)
-    with served(folder) as address:
+    with App(folder) as app:
 
         def show(home: Path) -> str:
             link(home)
-            return address
+            return app.address
 
         yield show
-
-
-@pytest.fixture
-def desk(project: Engine, home: Path, share: Share, page: Page) -> Page:
-    """The review page with its first card."""
-    visit(page, share(home), "/review")
-    expect(card(page)).to_be_visible()
-    settle(page)
-    return page

@@ -1,4 +1,4 @@
-"""One Chromium for all tests of a process, with a page that the tests reuse."""
+"""One Chromium for all journeys, with pages that they reuse."""
 
 import re
 from asyncio import events
@@ -9,89 +9,53 @@ from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from bench.browsing import FLAGS
 
-SIZE = (1440, 900)
+WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 800, "height": 900}
 PATIENCE_MS = 60_000
 """The timeout for something to appear on a page; these machines are sometimes slow."""
 
 
 class Chromium:
-    """Lends pages to tests.
+    """Lends pages to journeys.
 
     A page in a new browser context compiles all of Streamlit's scripts again, which takes more than
-    half of the time of the first visit. Therefore ``page`` lends and clears a single page.
+    half of the time of the first visit. Therefore ``page`` lends and clears the same pages.
     """
 
     def __init__(self, browser: Browser) -> None:
-        """Take a browser, in the thread in which Playwright was started."""
+        """Take a running browser."""
         self._browser = browser
-        self._loop = events.get_running_loop()
         self._kept: list[Page] = []
-        expect.set_options(timeout=PATIENCE_MS)
 
     @contextmanager
-    def page(self) -> Iterator[Page]:
-        """The page without any state from other tests, or another page if this one is in use.
+    def page(self, *scripts: str) -> Iterator[Page]:
+        """A page of 1440 by 900 pixels without any state from others.
 
-        A test that adds listeners must remove them. Scripts that run at every visit
-        (``add_init_script``) cannot be removed; they need a ``new_page``.
+        It is a new one if scripts shall run at every visit. A test that adds listeners must remove
+        them.
         """
-        with self.at_work():
-            page = self._kept.pop() if self._kept else self._new()
-            yield page
-            if _cleared(page):  # only if nothing went wrong
-                self._kept.append(page)
-            else:
-                page.context.close()
-
-    @contextmanager
-    def new_page(self) -> Iterator[Page]:
-        """A page that no test has used."""
-        with self.at_work():
-            page = self._new()
-            yield page
+        page = self._kept.pop() if self._kept and not scripts else self._browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.set_viewport_size(WIDE)
+        for script in scripts:
+            page.add_init_script(script)
+        yield page
+        if not scripts and _cleared(page):  # only if nothing went wrong
+            self._kept.append(page)
+        else:
             page.context.close()
-
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Make Playwright's event loop the running one, but only within this context.
-
-        Playwright leaves it running during the tests, and then no test could run its own.
-        """
-        before = events._get_running_loop()
-        events._set_running_loop(self._loop)
-        try:
-            yield
-        finally:
-            events._set_running_loop(before)
-
-    def _new(self) -> Page:
-        context = self._browser.new_context()
-        context.set_default_timeout(PATIENCE_MS)
-        page = context.new_page()
-        _resize(page)
-        return page
 
 
 @contextmanager
 def launched(path: str) -> Iterator[Chromium]:
-    """Chromium, until the end of the tests."""
+    """Chromium, until the end of the journeys."""
+    expect.set_options(timeout=PATIENCE_MS)
     before = events._get_running_loop()
-    driver = sync_playwright().start()
     try:
-        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
-        chromium = Chromium(browser)
-        events._set_running_loop(before)
-        yield chromium
-        with chromium.at_work():
-            browser.close()
-            driver.stop()
+        with sync_playwright() as driver:
+            yield Chromium(driver.chromium.launch(executable_path=path, args=list(FLAGS)))
     finally:
+        # Playwright leaves its own running, and then no other test could run one.
         events._set_running_loop(before)
-
-
-def _resize(page: Page) -> None:
-    width, height = SIZE
-    page.set_viewport_size({"width": width, "height": height})
 
 
 def _cleared(page: Page) -> bool:
@@ -113,5 +77,4 @@ def _cleared(page: Page) -> bool:
     page.context.clear_cookies()
     page.context.clear_permissions()
     page.emulate_media(color_scheme="light")
-    _resize(page)
     return True

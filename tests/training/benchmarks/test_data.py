@@ -168,7 +168,8 @@ def test_the_bundled_texts_are_compared_once_and_reported_in_one_sentence(
     assert [*re.findall(r"(1 of 2) items of NevIR \((.*?)\)", text)] == [
         ("1 of 2", data) for data in ("pairs.jsonl", "b", "pairs.jsonl")
     ]
-    assert "3 items" in text and bundled_texts_description([facts | {"problem": "x"}]) == ""
+    assert "3 items" in text and "SemAntoNeg" not in text
+    assert bundled_texts_description([facts | {"problem": "x"}]) == ""
     (example, *_) = found[0].overlap.examples
     assert example.release_text == documents()[0].passage
     assert missing(folder, texts_hash()) == []

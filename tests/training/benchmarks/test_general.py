@@ -255,7 +255,9 @@ def test_a_task_is_measured_once_and_kept_as_mteb_keeps_it(
     model = load_encoder(str(tiny_encoder))
     place, revision = path.parent.parent, row.model_hash
     how: dict[str, Any] = {"name": place.name, "revision": revision, "folder": place.parents[1]}
-    (again,) = general.run_tasks(model, [mock], **how)
+    report = Mock()
+    (again,) = general.run_tasks(model, [mock], **how, on_progress=report)
+    report.assert_called_once_with(0, 1, name)
     assert (again.task, again.kind) == (name, "STS")
     assert again.score == pytest.approx(row.score, abs=1e-3), "it is not run again"
 

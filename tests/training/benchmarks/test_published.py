@@ -51,6 +51,7 @@ def by_model(table: str) -> dict[str, dict[str, float]]:
 def test_the_averages_are_the_papers() -> None:
     """A general average is the mean of the seven kinds of tasks, not of the data sets."""
     assert len(published()) == 283
+    assert all(n.published and n.paper and n.title and n.label for n in published())
     for table in ("hedgetriple_table_1", "hedgetriple_table_2", "hedgetriple_table_3"):
         for model, scores in by_model(table).items():
             mean = sum(scores[name] for name in NEGATION_AVERAGE) / len(NEGATION_AVERAGE)

@@ -268,6 +268,7 @@ def test_a_correlation_is_scipys_over_the_answered_pairs_in_any_order(
         result = Cannot(items).evaluate(scores(*([value] for _, value in rows)))
         assert result.score == pytest.approx(expected, abs=1e-9)
         assert (result.n, result.unanswered) == (len(rows), len(rows) - len(answered))
+        assert not np.isnan([*result.figures.values()]).any()
         chance.shuffle(rows)
 
 
