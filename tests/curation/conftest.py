@@ -24,7 +24,7 @@ def session(engine: Engine) -> Iterator[Session]:
 
 
 @pytest.fixture
-def released(engine: Engine, fill: Fill) -> Released:
+def released(engine: Engine, fill: Fill, session: Session) -> Released:
     """Twelve families, most of them accepted, and their release."""
 
     def made(session: Session) -> tuple[list[dict[str, Variant]], Release]:
@@ -38,4 +38,4 @@ def released(engine: Engine, fill: Fill) -> Released:
         store_decisions(session, [decision_of(variant, ada) for variant in accepted])
         return families, create_release(session, name="one").release
 
-    return engine, *fill(engine, made)
+    return session, *fill(engine, made)

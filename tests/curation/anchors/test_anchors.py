@@ -122,14 +122,13 @@ def texts(session: Session, **wanted: object) -> list[str]:
     ],
 )
 def test_a_suspicious_wording_is_taken_only_on_insistence(
-    engine: Engine, ada: int, text: str, message: str
+    session: Session, ada: int, text: str, message: str
 ) -> None:
-    with pytest.raises(SuspiciousText, match=message), writing(engine) as session:
+    with pytest.raises(SuspiciousText, match=message):
         correct(session, ada, text)
-    with writing(engine) as session:
-        assert session.get_one(Anchor, 1).revision == 1
-        done = correct_anchor(session, 1, text, reviewer_id=ada, expected_revision=1, insist=True)
-        assert done.revision == 2
+    assert session.get_one(Anchor, 1).revision == 1
+    done = correct_anchor(session, 1, text, reviewer_id=ada, expected_revision=1, insist=True)
+    assert done.revision == 2
 
 
 def test_an_anchor_of_another_language_is_not_checked_for_english(
@@ -155,27 +154,22 @@ def test_an_anchor_of_another_language_is_not_checked_for_english(
     ],
 )
 def test_a_refused_correction_changes_nothing(
-    engine: Engine, ada: int, text: str, fact: str
+    session: Session, ada: int, text: str, fact: str
 ) -> None:
-    with writing(engine) as session:
-        other = add_anchor(session, "Trains run.")
-        correct_anchor(session, other.id, "Trains are late.", reviewer_id=ada, expected_revision=1)
-        before = standings(session)
-    with pytest.raises(HedgerowError, match=fact), writing(engine) as session:
+    other = add_anchor(session, "Trains run.")
+    correct_anchor(session, other.id, "Trains are late.", reviewer_id=ada, expected_revision=1)
+    before = standings(session)
+    with pytest.raises(HedgerowError, match=fact):
         correct_anchor(session, 1, text, reviewer_id=ada, expected_revision=1, insist=True)
-    with reading(engine) as session:
-        assert standings(session) == before
-        assert session.get_one(Anchor, 1).revision == 1
+    assert standings(session) == before and session.get_one(Anchor, 1).revision == 1
 
 
 @both_databases
 def test_several_anchors_are_retired_and_restored_together(session: Session, ada: int) -> None:
     add_anchor(session, "The road is safe.")
     retire_anchor(session, 2)
-    assert retire_anchors(session, [2, 1]) == [1]
-    assert variant(session).retired
-    assert restore_anchors(session, [1]) == [1]
-    assert not variant(session).retired
+    assert retire_anchors(session, [2, 1]) == [1] and variant(session).retired
+    assert restore_anchors(session, [1]) == [1] and not variant(session).retired
     retired = [session.get_one(Anchor, number).retired_at is not None for number in (1, 2)]
     assert retired == [False, True]
 
@@ -187,8 +181,7 @@ def test_variants_are_measured_against_the_new_wording_at_once(session: Session,
     correct(session, ada)
     session.expire_all()
     assert session.get_one(Diagnostic, 1).levenshtein == before + len("old ")
-    assert session.execute(select(VariantCosine)).first() is None
-    assert card(session, 1).anchor == NEW
+    assert session.execute(select(VariantCosine)).first() is None and card(session, 1).anchor == NEW
     assert variant_texts(session, [1]) == {1: (NEW, TEXTS["verbal"])}
 
 
@@ -206,16 +199,11 @@ def test_cosines_to_a_wording_that_was_corrected_meanwhile_are_left_out(
 
 
 @both_databases
-def test_the_second_corrector_learns_of_the_first(engine: Engine, ada: int) -> None:
-    with writing(engine) as session:
-        correct(session, ada)
-    with (
-        pytest.raises(HedgerowError, match="corrected by Ada meanwhile"),
-        writing(engine) as session,
-    ):
+def test_the_second_corrector_learns_of_the_first(session: Session, ada: int) -> None:
+    correct(session, ada)
+    with pytest.raises(HedgerowError, match="corrected by Ada meanwhile"):
         correct(session, person(session, "Bert"), "The bridge is quite safe.")
-    with reading(engine) as session:
-        assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
+    assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
 
 
 def test_an_earlier_wording_can_be_taken_up_again(session: Session, ada: int) -> None:
@@ -257,36 +245,31 @@ def test_no_decision_is_lost_or_changed(session: Session, ada: int) -> None:
 
 
 @pytest.fixture
-def two(engine: Engine) -> Engine:
-    with writing(engine) as session:
-        german = add_anchor(session, "Der Hund schläft nicht.")
-        measure_variants(session, [add_variant(session, german, text="Der Hund schläft.").id])
-        add_anchor(session, "The road is safe.")
-    return engine
+def two(session: Session) -> None:
+    german = add_anchor(session, "Der Hund schläft nicht.")
+    measure_variants(session, [add_variant(session, german, text="Der Hund schläft.").id])
+    add_anchor(session, "The road is safe.")
 
 
 def facts(session: Session) -> list[tuple[str, str]]:
     return [(a.genre, a.language) for a in (session.get_one(Anchor, 1), session.get_one(Anchor, 2))]
 
 
-def test_genre_and_language_of_several_anchors_are_set_at_once(two: Engine) -> None:
-    with writing(two) as session:
-        assert set_facts(session, [1, 2], genre=" news  paper ") == [1, 2]
-        assert set_facts(session, [1, 2], genre="news paper") == []
-        assert set_facts(session, [1], language="de-CH") == [1]
-    with writing(two) as session:
-        assert facts(session) == [("news paper", "de-CH"), ("news paper", "en")]
-        set_facts(session, [2], genre="")
-        assert facts(session)[1] == ("", "en")
+def test_genre_and_language_of_several_anchors_are_set_at_once(session: Session, two: None) -> None:
+    assert set_facts(session, [1, 2], genre=" news  paper ") == [1, 2]
+    assert set_facts(session, [1, 2], genre="news paper") == []
+    assert set_facts(session, [1], language="de-CH") == [1]
+    assert facts(session) == [("news paper", "de-CH"), ("news paper", "en")]
+    set_facts(session, [2], genre="")
+    assert facts(session)[1] == ("", "en")
 
 
-def test_another_language_measures_the_variants_again(two: Engine) -> None:
+def test_another_language_measures_the_variants_again(session: Session, two: None) -> None:
     for language, flagged in (("en", True), ("de", False), ("en", True)):
-        with writing(two) as session:
-            set_facts(session, [1], language=language)
-        with reading(two) as session:
-            flags = Flag(session.get_one(Diagnostic, 1).flags)
-            assert (Flag.ANCHOR_NOT_AFFIRMATIVE in flags) is flagged
+        set_facts(session, [1], language=language)
+        session.expire_all()
+        flags = Flag(session.get_one(Diagnostic, 1).flags)
+        assert (Flag.ANCHOR_NOT_AFFIRMATIVE in flags) is flagged
 
 
 @pytest.mark.parametrize(
@@ -298,11 +281,12 @@ def test_another_language_measures_the_variants_again(two: Engine) -> None:
         ({"genre": "a\x1bb"}, "control character"),
     ],
 )
-def test_a_refused_fact_changes_nothing(two: Engine, values: dict[str, str], fact: str) -> None:
-    with pytest.raises(HedgerowError, match=fact), writing(two) as session:
+def test_a_refused_fact_changes_nothing(
+    session: Session, two: None, values: dict[str, str], fact: str
+) -> None:
+    with pytest.raises(HedgerowError, match=fact):
         set_facts(session, [1, 2], **values)
-    with reading(two) as session:
-        assert facts(session) == [("test", "en")] * 2
+    assert facts(session) == [("test", "en")] * 2
 
 
 @pytest.fixture
@@ -383,8 +367,7 @@ def test_a_corrected_anchor_is_found_by_its_current_wording(engine: Engine) -> N
 
 @both_databases
 def test_decided_variants_of_a_corrected_anchor_come_back(session: Session, ada: int) -> None:
-    assert count_second_looks(session, 1) == 4
-    assert correct(session, ada) == 4
+    assert count_second_looks(session, 1) == 4 and correct(session, ada) == 4
     decided = {"verbal", "absolute", "affixal", "lexical"}
     assert standings(session) == {t: (Status.PENDING, t in decided) for t in TEXTS}
     assert [past.verdict for past in history(session, variant(session).id)] == ["accept"]
@@ -426,8 +409,7 @@ def test_an_edit_on_a_card_shown_before_the_correction_needs_a_second_look(
     cards = [shown(variant(session)), shown(variant(session, "absolute"))]
     correct(session, ada)
     new = edit(session, cards[0], reviewer_id=ada, text="The bridge isn't safe.")
-    text = TEXTS["affixal"]
-    known = edit(session, cards[1], reviewer_id=ada, type_id="affixal", text=text)
+    known = edit(session, cards[1], reviewer_id=ada, type_id="affixal", text=TEXTS["affixal"])
     for outcome in (new, known):
         child = session.get_one(Variant, outcome.child_id)
         assert (child.status, child.second_look) == (Status.PENDING, True)

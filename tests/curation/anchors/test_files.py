@@ -64,8 +64,7 @@ def test_each_is_known_by_its_name_or_what_it_holds(
     data: bytes, name: str, kind: Format, lines: list[int]
 ) -> None:
     table = read_file(data, name=name)
-    assert table.format is kind
-    assert list(table.lines) == lines
+    assert table.format is kind and list(table.lines) == lines
     texts = [text for _, text in rows(table)]
     assert [(text or "")[:2] for text in texts] == ["Hi", "Yo"]
 
@@ -86,8 +85,7 @@ def test_the_format_can_be_chosen_and_only_line_ends_end_a_line_of_plain_text() 
 
 def test_quotation_marks_that_enclose_no_field_belong_to_a_tsv() -> None:
     table = read_file(b'text\tn\n"Yes," he said.\t1\nNo way\t2\n', name="a.tsv")
-    assert rows(table)[0] == (2, '"Yes," he said.')
-    assert table.notes
+    assert rows(table)[0] == (2, '"Yes," he said.') and table.notes
 
 
 @pytest.mark.parametrize(
@@ -241,8 +239,7 @@ def test_huge_lines_and_files_are_not_read_whole(
     data = make()
     tracemalloc.start()
     try:
-        assert fact in complaint(data, name)
-        assert tracemalloc.get_traced_memory()[1] < 20 * MB
+        assert fact in complaint(data, name) and tracemalloc.get_traced_memory()[1] < 20 * MB
     finally:
         tracemalloc.stop()
 

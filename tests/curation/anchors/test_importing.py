@@ -426,8 +426,7 @@ def test_paired_texts_become_pending_variants_of_their_anchors(session: Session)
     assert next_variant(session, type_ids=[CONTRADICTION]) is not None
     again = read(session)
     assert (again.of([]), again.left_out) == ([], {Fault.THERE: 6, Fault.SAME: 1})
-    assert load(session) == Added(0)
-    assert count(session, Variant) == [5]
+    assert load(session) == Added(0) and count(session, Variant) == [5]
 
 
 def test_anchors_that_are_there_get_what_they_lack(session: Session) -> None:
@@ -526,8 +525,7 @@ def test_large_numbers_wait_for_the_next_diagnostics_run(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("curation.anchors.importing.nli_insert.MEASURED_AT_ONCE", 4)
-    assert load(session).originals.measured is False
-    assert count_without_measures(session) == 5
+    assert load(session).originals.measured is False and count_without_measures(session) == 5
 
 
 def test_their_guidelines_name_reasons_that_there_are() -> None:

@@ -96,8 +96,7 @@ def test_unreviewed_variants_are_pending_measured_and_of_the_source_of_their_anc
     own = select(col(Variant.status)).where(col(Variant.source_id) == 2)
     found = Counter(session.execute(own).scalars())
     assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # only by the edits of its review
-    assert found.total() == loaded.variants
-    assert found[Status.PENDING] > 0.8 * loaded.variants
+    assert found.total() == loaded.variants and found[Status.PENDING] > 0.8 * loaded.variants
     measured = session.execute(select(func.count()).select_from(Diagnostic)).scalar_one()
     assert measured == loaded.variants
     query = select(col(Anchor.source_id), col(Variant.source_id)).join(
@@ -131,8 +130,7 @@ def test_the_anchors_of_a_pair_of_opposites_share_a_split(session: Session) -> N
     found, of_pair = splits(session), defaultdict(set)
     for uid, some in missing.items():
         of_pair[some[0]["pair"]].add(found[uid])
-    assert {len(some) for some in of_pair.values()} == {1}
-    assert len(set(found.values())) > 1
+    assert {len(some) for some in of_pair.values()} == {1} and len(set(found.values())) > 1
 
 
 @pytest.mark.soak("histories")
@@ -153,8 +151,7 @@ def test_every_antonym_pair_stays_in_one_split_whatever_happens_to_its_anchors(
     for again in (text, new):  # a user has the sentence in a file, unchanged or corrected
         shown = preview(session, read_pasted(again), column="text")
         add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
-    assert load(session, corpus) == Loaded(0, 0, 0)
-    assert splits(session) == found
+    assert load(session, corpus) == Loaded(0, 0, 0) and splits(session) == found
 
 
 def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
@@ -223,12 +220,10 @@ def test_the_starter_corpus_arrives_and_a_second_loading_changes_nothing(
             .outerjoin(Decision, col(Decision.variant_id) == Variant.id)
             .group_by(Anchor.uid, Anchor.split)
         ).all()
-        text = "Dark clouds hang over the fishing harbour, or so it seems."
-        child = find(session, text)
+        child = find(session, "Dark clouds hang over the fishing harbour, or so it seems.")
         parent = session.get_one(Variant, child.parent_id)
         assert (parent.status, child.status) == (Status.SUPERSEDED, Status.ACCEPTED)
-        assert child.cue == parent.cue
-        assert load(session, STARTER) == Loaded(0, 0, 0)
+        assert child.cue == parent.cue and load(session, STARTER) == Loaded(0, 0, 0)
         assert (counts(session), status_counts(session)) == (before, found)
     # The pending fifth is undecided and spread over the splits.
     assert all((decisions == 0) == in_pending_fifth(uid) for uid, _, decisions in rows)
@@ -314,8 +309,7 @@ def test_upgrading_an_older_project_gives_the_current_state_and_is_idempotent(
     added = renew(session)
     found = statuses(session)
     assert added.anchors == 0 and added.variants == len(found) - len(old) > 20
-    assert renew(session) == Loaded(0, 0, 0)
-    assert statuses(session) == found
+    assert renew(session) == Loaded(0, 0, 0) and statuses(session) == found
     assert of(session, TWICE).status is Status.SUPERSEDED
     by = select(Reviewer.name, func.count()).join(Decision).group_by(Reviewer.name)
     assert dict(session.execute(by).all())[SECOND] == added.decisions

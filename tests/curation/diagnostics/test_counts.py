@@ -3,9 +3,8 @@
 import itertools
 import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -74,22 +73,11 @@ SCOPES = [
 EDGES = (-1.0, -0.98, -0.5, 0.0, 0.02, 0.3, 0.5, 0.98, 0.999, 1.0, 1.0000001, -1.0000001)
 
 
-class Measured(NamedTuple):
-    """A variant as stored in the database."""
+FIELDS = "id source_id type_id status retired cue genre origin is_edit levenshtein cosine flags"
 
-    id: int
-    source_id: int
-    type_id: str
-    status: Status
-    retired: bool
-    cue: str | None
-    genre: str
-    origin: tuple[str, str]
-    is_edit: bool
-    hardness: float
-    levenshtein: int | None
-    cosine: float | None
-    flags: Flag
+
+class Measured(namedtuple("Measured", FIELDS)):
+    """A variant as stored in the database."""
 
     @property
     def flag_bits(self) -> int | None:
@@ -162,7 +150,7 @@ def everything(session: Session) -> list[Measured]:
     return [
         Measured(
             *(v.id, a.source_id, v.type_id, v.status, v.retired, v.cue, a.genre),
-            *((v.provider, v.model), v.parent_id is not None, v.hardness),
+            *((v.provider, v.model), v.parent_id is not None),
             *(d and d.levenshtein, cosine, Flag(d.flags if d else 0)),
         )
         for v, a, d, cosine in found

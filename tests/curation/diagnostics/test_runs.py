@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
 from curation.diagnostics import cosines, giveaways, measuring
 from curation.diagnostics.giveaways import KIND, data_state, guess_of, suspects, variants_with
@@ -38,7 +37,10 @@ class FakeEncoders:
 
 
 @pytest.fixture
-def encoders(monkeypatch: pytest.MonkeyPatch) -> FakeEncoders:
+def encoders(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> FakeEncoders:
+    """An unmeasured family, and a fake encoder."""
+    with writing(engine) as session:
+        add_family(session)
     fake = FakeEncoders()
     monkeypatch.setattr(measuring, "load_encoder", lambda name: None)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name}")
@@ -52,30 +54,24 @@ def run(engine: Engine, **parameters: object) -> dict[str, object]:
     return execute(engine, load_settings(), run_id, {"diagnose": measuring.work})
 
 
-def test_flags_are_stored(engine: Engine) -> None:
+def test_flags_are_stored(session: Session) -> None:
+    anchor, unsafe = add_anchor(session), "The bridge is sturdy."
     far = "Nobody could honestly say that it might ever carry so much as one single bicycle, dear."
-    with writing(engine) as session:
-        anchor = add_anchor(session)
-        texts = ["The bridge is safe.", "The bridge is sturdy.", far]
-        ids = [add_variant(session, anchor, text=text).id for text in texts]
-        ids.append(add_variant(session, anchor, "lexical", "The bridge is sturdy.").id)
-        measuring.measure_variants(session, ids)
-    with reading(engine) as session:
-        rows = session.execute(select(Diagnostic).order_by(col(Diagnostic.variant_id)))
-        unchanged, same, distant, _ = [Flag(row.flags) for row in rows.scalars()]
-        suspicion = [session.get_one(Variant, i).suspicion for i in ids]
-    assert Flag.UNCHANGED in unchanged
-    assert Flag.SAME_AS_SIBLING in same
-    assert Flag.OVER_THRESHOLD in distant
-    assert Flag.WRONG_SURFACE in unchanged & same
-    assert min(suspicion) > 0
+    variants = [
+        add_variant(session, anchor, text=text) for text in ("The bridge is safe.", unsafe, far)
+    ]
+    variants.append(add_variant(session, anchor, "lexical", unsafe))
+    measuring.measure_variants(session, [one.id for one in variants])
+    session.expire_all()
+    flags = [Flag(session.get_one(Diagnostic, one.id).flags) for one in variants]
+    assert Flag.UNCHANGED in flags[0] and Flag.SAME_AS_SIBLING in flags[1]
+    assert Flag.OVER_THRESHOLD in flags[2] and Flag.WRONG_SURFACE in flags[0] & flags[1]
+    assert min(one.suspicion for one in variants) > 0
 
 
 def test_measurements_of_an_older_version_are_repeated(
     engine: Engine, encoders: FakeEncoders
 ) -> None:
-    with writing(engine) as session:
-        add_family(session)
     run(engine)
     with writing(engine) as session:
         old = session.get_one(Diagnostic, 1)
@@ -90,8 +86,6 @@ def test_measurements_of_an_older_version_are_repeated(
 def test_a_run_says_how_fast_it_read_if_it_read_for_long_enough(
     engine: Engine, encoders: FakeEncoders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with writing(engine) as session:
-        add_family(session)
     run(engine)
     monkeypatch.setattr(cosines, "TELLING_SECONDS", 0.0)
     run(engine, encoder="another")
@@ -104,8 +98,6 @@ def test_a_run_says_how_fast_it_read_if_it_read_for_long_enough(
 def test_a_run_measures_everything_per_encoder_and_a_second_one_nothing(
     engine: Engine, encoders: FakeEncoders
 ) -> None:
-    with writing(engine) as session:
-        variants = add_family(session)
     assert run(engine) == {"encoder": "all-MiniLM-L6-v2", "measured": 7, "cosines": 7}
     assert run(engine) == {"encoder": "all-MiniLM-L6-v2", "measured": 0, "cosines": 0}
     with reading(engine) as session:
@@ -120,12 +112,11 @@ def test_a_run_measures_everything_per_encoder_and_a_second_one_nothing(
             assert session.execute(select(func.count()).select_from(table)).scalar_one() == number
         assert active_encoder_id(session) == 1
     with writing(engine) as session:
-        card_, ada = shown(variants["verbal"]), person(session)
+        card_, ada = shown(session.get_one(Variant, 1)), person(session)
         child = actions.edit(session, card_, reviewer_id=ada, text="It isn't safe.").child_id
         edited = card(session, child or 0)
         assert edited.levenshtein is not None and edited.cosine is None
-    assert run(engine)["cosines"] == 1
-    assert encoders.pairs == 7 + 7 + 1
+    assert run(engine)["cosines"] == 1 and encoders.pairs == 7 + 7 + 1
     with reading(engine) as session:
         assert card(session, child or 0).cosine is not None
 
@@ -210,8 +201,7 @@ def test_rejected_superseded_and_retired_variants_do_not_count(engine: Engine) -
             variant.status = status
         variants[3].retired = True
     result = look(engine)
-    assert result["records"] == 76
-    assert guess_of(result, "type").telling["lexical"][0].records == 38
+    assert result["records"] == 76 and guess_of(result, "type").telling["lexical"][0].records == 38
     with reading(engine) as session:
         assert len(variants_with(session, "admittedly", types=[], limit=100)) == 38
 
@@ -287,8 +277,7 @@ def test_ngrams_are_words_in_lower_case_whatever_is_between_them(engine: Engine)
         *("it isn't so", "isn't so but", "so but b"),
     ]
     assert frequent(["a b", "b a"] * 5) == ["a", "b", "a b", "b a"]
-    assert frequent(["a b", "b a"] * 2) == []
-    assert max(map(len, ngrams("x" * 5_000))) == 40
+    assert frequent(["a b", "b a"] * 2) == [] and max(map(len, ngrams("x" * 5_000))) == 40
     with writing(engine) as session:
         odd = add_variant(session, add_anchor(session), "word", "So, % BUT_ it's Élan!")
     with reading(engine) as session:

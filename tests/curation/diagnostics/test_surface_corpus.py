@@ -53,8 +53,7 @@ def families() -> list[Family]:
             if entry and review.get("verdict") != "reject":
                 hedge = entry if isinstance(entry, dict) else {"text": entry}
                 hedge = hedge | {key: review[key] for key in ("text", "cue") if review.get(key)}
-                row = Row(family["anchor"], type_id, hedge.get("cue"), hedge["text"])
-                found[-1][type_id] = row
+                found[-1][type_id] = Row(family["anchor"], type_id, hedge.get("cue"), hedge["text"])
     return found
 
 

@@ -20,7 +20,6 @@ from curation.release.selection import Selection
 from curation.release.triples import triple_rows
 from curation.review import actions
 from curation.taxonomy.project_types import seed_taxonomy
-from db.engine import reading, writing
 from db.models import Anchor, Encoder, Release, Run, Split, Variant
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
 from tests.support.databases import both_databases
@@ -35,8 +34,7 @@ def row_of(session: Session, type_id: str) -> FunnelRow:
 def measure(session: Session, variants: list[Variant]) -> None:
     """Like a diagnose run, with made-up cosines."""
     measure_variants(session, [v.id for v in variants])
-    name = get_setting(session, ACTIVE_ENCODER)
-    encoder = register_encoder(session, name=name, hash_="f" * 64)
+    encoder = register_encoder(session, name=get_setting(session, ACTIVE_ENCODER), hash_="f" * 64)
     save_cosines(session, {v.id: 0.5 for v in variants}, encoder_id=encoder.id)
 
 
@@ -79,8 +77,7 @@ def test_every_stage_is_counted_per_type(session: Session) -> None:
     families[2]["word"].retired = True
     session.get_one(Anchor, families[1]["word"].anchor_id).retired_at = MOMENT
     session.flush()
-    assert row_of(session, "word").variants == 2
-    assert funnel(session).total.anchors == 3
+    assert row_of(session, "word").variants == 2 and funnel(session).total.anchors == 3
 
 
 @both_databases
@@ -116,40 +113,36 @@ def test_measured_means_flags_and_the_active_encoders_cosine(session: Session) -
 
 @both_databases
 def test_triples_by_type_are_those_that_the_release_gives(released: Released) -> None:
-    engine, _, release = released
-    with reading(engine) as session:
-        rows = list(triple_rows(session, release.id))
-        expected = Counter(row.positive_type for row in rows)
-        expected += Counter(row.negative_type for row in rows)
-        assert triples_by_type(session, release) == expected
-        assert count_triples_by_type(session, release) == expected
-        release.summary = {k: v for k, v in release.summary.items() if k != "triples_by_type"}
-        assert triples_by_type(session, release) == expected  # by an old version
-        state = funnel(session)
-        assert {row.type_id: row.triples for row in state.rows if row.triples} == expected
-        assert state.total.triples == len(rows)
-        assert state.total.released == release.summary["variants"]
+    session, _, release = released
+    rows = list(triple_rows(session, release.id))
+    expected = Counter(row.positive_type for row in rows)
+    expected += Counter(row.negative_type for row in rows)
+    assert triples_by_type(session, release) == expected
+    assert count_triples_by_type(session, release) == expected
+    release.summary = {k: v for k, v in release.summary.items() if k != "triples_by_type"}
+    assert triples_by_type(session, release) == expected  # by an old version
+    state = funnel(session)
+    assert {row.type_id: row.triples for row in state.rows if row.triples} == expected
+    assert state.total.triples == len(rows) and state.total.released == release.summary["variants"]
 
 
 def test_anchors_are_counted_once_per_type_regardless_of_their_variants_status(
     released: Released,
 ) -> None:
-    engine, families, _ = released
+    session, families, _ = released
 
     def found() -> tuple[set[int], object]:
         anchors = {row.anchors for row in funnel(session).rows if row.variants}
         return anchors, surplus_version(session)
 
-    with writing(engine) as session:
-        before, ada = found(), person(session)
-        reject(session, families[0]["verbal"], ada)
-        assert found() == before == ({12}, before[1])
-        edit(session, families[1]["word"], ada, "The bridge seems safe.")
-        edited = found()
-        retire_anchor(session, families[1]["word"].anchor_id)
-        retired = found()
-    assert (edited[0], retired[0]) == ({12}, {11})
-    assert len({before[1], edited[1], retired[1]}) == 3
+    before, ada = found(), person(session)
+    reject(session, families[0]["verbal"], ada)
+    assert found() == before == ({12}, before[1])
+    edit(session, families[1]["word"], ada, "The bridge seems safe.")
+    edited = found()
+    retire_anchor(session, families[1]["word"].anchor_id)
+    retired = found()
+    assert (edited[0], retired[0]) == ({12}, {11}) and len({before[1], edited[1], retired[1]}) == 3
 
 
 def test_the_steps_follow_the_way_of_the_data(session: Session) -> None:
@@ -173,27 +166,26 @@ def test_the_steps_follow_the_way_of_the_data(session: Session) -> None:
 
 @both_databases
 def test_a_release_is_trained_on_once_and_replaced_after_changes(released: Released) -> None:
-    engine, families, release = released
-    with writing(engine) as session:
-        measure(session, list(session.execute(select(Variant)).scalars()))
-        to_learn = release.summary["splits"][Split.TRAIN]["triples"]
-        assert NextStep(StepKind.TRAIN, to_learn, release=1) in next_steps(session, funnel(session))
-        assert StepKind.RELEASE not in kinds(session)
-        assert StepKind.TRAIN not in kinds(session, busy={StepKind.TRAIN})
-        trained(session, release)
-        state = funnel(session)
-        assert (state.models, state.trained_release) == (1, 1)
-        parts = release.summary["types_by_split"]
-        expected = {key: parts[key].get(Split.TRAIN, 0) for key in TEXTS}
-        assert {row.type_id: row.trained for row in state.rows if row.variants} == expected
-        assert StepKind.TRAIN not in kinds(session)
-        reject(session, families[0]["lexical"], person(session))
-        steps = next_steps(session, state)
-        assert NextStep(StepKind.RELEASE, 0, gone=1, release=1) in steps
-        assert steps[-1].kind is StepKind.EXPORT
-        create_release(session)
-        assert funnel(session).trained_release == 1
-        assert kinds(session)[-2:] == [StepKind.TRAIN, StepKind.EXPORT]
+    session, families, release = released
+    measure(session, list(session.execute(select(Variant)).scalars()))
+    to_learn = release.summary["splits"][Split.TRAIN]["triples"]
+    assert NextStep(StepKind.TRAIN, to_learn, release=1) in next_steps(session, funnel(session))
+    assert StepKind.RELEASE not in kinds(session)
+    assert StepKind.TRAIN not in kinds(session, busy={StepKind.TRAIN})
+    trained(session, release)
+    state = funnel(session)
+    assert (state.models, state.trained_release) == (1, 1)
+    parts = release.summary["types_by_split"]
+    expected = {key: parts[key].get(Split.TRAIN, 0) for key in TEXTS}
+    assert {row.type_id: row.trained for row in state.rows if row.variants} == expected
+    assert StepKind.TRAIN not in kinds(session)
+    reject(session, families[0]["lexical"], person(session))
+    steps = next_steps(session, state)
+    assert NextStep(StepKind.RELEASE, 0, gone=1, release=1) in steps
+    assert steps[-1].kind is StepKind.EXPORT
+    create_release(session)
+    assert funnel(session).trained_release == 1
+    assert kinds(session)[-2:] == [StepKind.TRAIN, StepKind.EXPORT]
 
 
 @pytest.fixture

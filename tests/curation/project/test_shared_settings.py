@@ -109,15 +109,13 @@ def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> Non
         before, above = kept(session), count_above(session, 5)
         assert not change_threshold(session, 60)  # the same
         assert queue_order.count_to_reorder(session) == 0
-        assert count_over_threshold(session, 5) == (0, above)
-        assert change_threshold(session, 5)
+        assert count_over_threshold(session, 5) == (0, above) and change_threshold(session, 5)
         assert queue_order.count_to_reorder(session) == 14
     assert reorder(measured) == 14
     after = now_kept(measured)
     over = [key for key, (flags, _, _) in after.items() if Flag.OVER_THRESHOLD & flags]
     assert len(over) == above > 0 and after != before
-    assert all(after[key][1] == 0 for key in over)
-    assert reorder(measured) == 0
+    assert all(after[key][1] == 0 for key in over) and reorder(measured) == 0
 
 
 @both_databases

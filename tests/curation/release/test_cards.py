@@ -195,8 +195,7 @@ def test_writers_are_counted_by_type(session: Session, tmp_path: Path) -> None:
 
 def test_weak_spots_depend_on_who_wrote() -> None:
     rules, llm, people = (Writer(name, "", {"verbal": 1}) for name in ("rules", "openai", "person"))
-    assert weak_spots_of([people]) == []
-    assert weak_spots_of([rules]) == [WRITTEN_BY_RULES]
+    assert weak_spots_of([people]) == [] and weak_spots_of([rules]) == [WRITTEN_BY_RULES]
     assert weak_spots_of([llm, people]) == [WRITTEN_BY_MODELS]
     assert weak_spots_of([rules, llm]) == [WRITTEN_BY_MODELS, WRITTEN_BY_RULES]
 
@@ -265,8 +264,7 @@ def reported(engine: Engine) -> Reported:
         ]
         actions.accept(session, blind[0], reviewer_id=bea)
         actions.reject(session, blind[1], reviewer_id=bea, reason="wrong_type")
-        settling = shown_to_settle(session, second["affixal"].uid)
-        actions.accept(session, settling, reviewer_id=cleo)
+        actions.accept(session, shown_to_settle(session, second["affixal"].uid), reviewer_id=cleo)
         measure_variants(session, [one["negated_antonym"].id for one in (first, second)])
         rule, types = parse_rule("levenshtein < 40"), ("negated_antonym",)
         apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=cleo, types=types)
@@ -296,8 +294,7 @@ def test_the_reports_figures_are_those_of_the_release(reported: Reported) -> Non
     ):
         assert fact in text_of(found)
     # How reviewers agreed, without their names.
-    rows = table(found, "reviewers")
-    assert rows == {"Reviewer 1": [4, 1, 1, 6], "Reviewer 2": [1, 1, 0, 2]}
+    assert table(found, "reviewers") == {"Reviewer 1": [4, 1, 1, 6], "Reviewer 2": [1, 1, 0, 2]}
     assert table(found, "agreement")["all"][:2] == [2, "50.0%"]
     assert not any("Lovelace" in text(found, form) for form in Form)
 
@@ -320,8 +317,7 @@ def test_the_reports_latex_is_balanced_whatever_the_texts_say(reported: Reported
             open_ones.append(name)
         else:
             assert open_ones.pop() == name
-    assert not open_ones
-    assert latex.count(r"\begin{verbatim}") == latex.count(r"\end{verbatim}") == 2
+    assert not open_ones and latex.count(r"\begin{verbatim}") == latex.count(r"\end{verbatim}") == 2
     assert r"\input" not in latex.replace(r"\textbackslash{}input", "")
     unescaped = re.sub(r"\\.", "", latex)
     assert unescaped.count("{") == unescaped.count("}")
@@ -332,8 +328,7 @@ def test_the_reports_latex_is_balanced_whatever_the_texts_say(reported: Reported
     for columns, inside in tables:
         cells = len(re.sub(r"\{.*?\}", "", columns))
         rows = [line for line in inside.splitlines() if line.endswith(r" \\")]
-        assert len(rows) > 1
-        assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {cells - 1}
+        assert len(rows) > 1 and {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {cells - 1}
         assert not any(row.startswith(("[", "*")) for row in rows)
 
 

@@ -17,7 +17,6 @@ from curation.release.contents import (
 from curation.release.freezing import create_release
 from curation.release.upcoming import contents_now
 from curation.review import actions
-from db.engine import writing
 from db.models import Anchor, AnchorRevision, Release, Variant
 from tests.curation.support.deciding import Released, accept, card, edit, reject
 from tests.support.databases import both_databases
@@ -43,69 +42,65 @@ def correct(session: Session, variant: Variant, who: int) -> None:
 
 
 def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Released) -> None:
-    engine, families, release = released
-    with writing(engine) as session:
-        ada = person(session)
-        assert changes_since(session, release) == ({}, {})
-        accept(session, families[1]["verbal"], ada)  # new
-        reject(session, families[0]["verbal"], ada)  # gone
-        reject(session, families[2]["verbal"], ada)  # it never was in the release
-        # Decisions long before the release are not examined, and the numbers are the same.
-        assert changes_since(session, aged(session, release)) == ({}, {})
-        edit(session, families[0]["word"], ada, "The bridge seems safe.")  # one gone, one new
-        assert changes_since(session, release) == ({"verbal": 1, "word": 1},) * 2
-        for _ in range(4):
-            actions.undo(session, reviewer_id=ada)
-        assert changes_since(session, release) == ({}, {})
-        cue = actions.edit(session, card(session, families[0]["word"]), reviewer_id=ada, cue="like")
-        assert cue.recorded and changes_since(session, release) == ({"word": 1}, {"word": 1})
+    session, families, release = released
+    ada = person(session)
+    assert changes_since(session, release) == ({}, {})
+    accept(session, families[1]["verbal"], ada)  # new
+    reject(session, families[0]["verbal"], ada)  # gone
+    reject(session, families[2]["verbal"], ada)  # it never was in the release
+    # Decisions long before the release are not examined, and the numbers are the same.
+    assert changes_since(session, aged(session, release)) == ({}, {})
+    edit(session, families[0]["word"], ada, "The bridge seems safe.")  # one gone, one new
+    assert changes_since(session, release) == ({"verbal": 1, "word": 1},) * 2
+    for _ in range(4):
+        actions.undo(session, reviewer_id=ada)
+    assert changes_since(session, release) == ({}, {})
+    cue = actions.edit(session, card(session, families[0]["word"]), reviewer_id=ada, cue="like")
+    assert cue.recorded and changes_since(session, release) == ({"word": 1}, {"word": 1})
 
 
 def test_decisions_that_are_in_a_release_are_not_examined(released: Released) -> None:
-    engine, families, _ = released
-    with writing(engine) as session:
-        ada = person(session)
-        accept(session, families[1]["verbal"], ada)
-        newer, _ = create_release(session)
-        seen = session.execute(select(touched_since(session, newer))).scalars().all()
-        accept(session, families[2]["verbal"], ada)
-        after = session.execute(select(touched_since(session, newer))).scalars().all()
+    session, families, _ = released
+    ada = person(session)
+    accept(session, families[1]["verbal"], ada)
+    newer, _ = create_release(session)
+    seen = session.execute(select(touched_since(session, newer))).scalars().all()
+    accept(session, families[2]["verbal"], ada)
+    after = session.execute(select(touched_since(session, newer))).scalars().all()
     # On PostgreSQL, those of the last minute are included, because others may have stored some.
-    assert bool(seen) == (engine.name == "postgresql")
+    assert bool(seen) == (session.get_bind().dialect.name == "postgresql")
     assert families[2]["verbal"].id in after
 
 
 def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again(
     released: Released,
 ) -> None:
-    engine, families, release = released
-    with writing(engine) as session:
-        ada, word = person(session), families[0]["word"]
-        assert changes_since(session, release) == ({}, {})
-        correct(session, word, ada)
-        assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
-        accept(session, word, ada)
-        # With its new text, it is another row of the next release.
-        assert changes_since(session, release) == ({"word": 1}, dict.fromkeys(TEXTS, 1))
-        newer, created = create_release(session)
-        assert created and changes_since(session, newer) == ({}, {})
+    session, families, release = released
+    ada, word = person(session), families[0]["word"]
+    assert changes_since(session, release) == ({}, {})
+    correct(session, word, ada)
+    assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
+    accept(session, word, ada)
+    # With its new text, it is another row of the next release.
+    assert changes_since(session, release) == ({"word": 1}, dict.fromkeys(TEXTS, 1))
+    newer, created = create_release(session)
+    assert created and changes_since(session, newer) == ({}, {})
 
 
 def test_retired_anchors_disappear_and_restored_ones_appear(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, families, release = released
+    session, families, release = released
     monkeypatch.setattr("curation.release.upcoming.COUNTED_AGAIN", 0)
-    with writing(engine) as session:
-        anchor_id = families[0]["word"].anchor_id
-        retire_anchor(session, anchor_id)
-        assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
-        newer, _ = create_release(session)
-        assert changes_since(session, newer) == ({}, {})
-        restore_anchor(session, anchor_id)
-        assert changes_since(session, newer) == (dict.fromkeys(TEXTS, 1), {})
-        assert changes_since(session, release) == ({}, {})
-        assert contents_now(session) == contents_of(release)
+    anchor_id = families[0]["word"].anchor_id
+    retire_anchor(session, anchor_id)
+    assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
+    newer, _ = create_release(session)
+    assert changes_since(session, newer) == ({}, {})
+    restore_anchor(session, anchor_id)
+    assert changes_since(session, newer) == (dict.fromkeys(TEXTS, 1), {})
+    assert changes_since(session, release) == ({}, {})
+    assert contents_now(session) == contents_of(release)
 
 
 def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
@@ -126,7 +121,7 @@ def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
 def test_the_preview_of_a_release_equals_its_content_however_it_is_counted(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, families, release = released
+    session, families, release = released
 
     def agreed() -> None:
         counted = contents_now(session)
@@ -135,24 +130,23 @@ def test_the_preview_of_a_release_equals_its_content_however_it_is_counted(
             patch.setattr("curation.release.upcoming._accepted_families", None)  # it is not called
             assert contents_now(session) == counted
 
-    with writing(engine) as session:
-        ada = person(session)
-        assert contents_now(session) == contents_of(release)
-        agreed()
-        accept(session, families[1]["verbal"], ada)
-        reject(session, families[0]["lexical"], ada)
-        agreed()
-        edit(session, families[0]["word"], ada, "The bridge seems safe.")
-        verbal = card(session, families[3]["verbal"])
-        actions.edit(session, verbal, reviewer_id=ada, type_id="lexical")
-        agreed()
-        for variant in families[6].values():
-            reject(session, variant, ada)
-        retire_anchor(session, families[9]["word"].anchor_id)
-        agreed()
-        correct(session, families[5]["word"], ada)
-        agreed()
-        before = contents_now(session)
-        assert before.anchors == release.summary["anchors"] - 3
-        newer, created = create_release(session)
-        assert created and contents_of(newer) == before
+    ada = person(session)
+    assert contents_now(session) == contents_of(release)
+    agreed()
+    accept(session, families[1]["verbal"], ada)
+    reject(session, families[0]["lexical"], ada)
+    agreed()
+    edit(session, families[0]["word"], ada, "The bridge seems safe.")
+    verbal = card(session, families[3]["verbal"])
+    actions.edit(session, verbal, reviewer_id=ada, type_id="lexical")
+    agreed()
+    for variant in families[6].values():
+        reject(session, variant, ada)
+    retire_anchor(session, families[9]["word"].anchor_id)
+    agreed()
+    correct(session, families[5]["word"], ada)
+    agreed()
+    before = contents_now(session)
+    assert before.anchors == release.summary["anchors"] - 3
+    newer, created = create_release(session)
+    assert created and contents_of(newer) == before

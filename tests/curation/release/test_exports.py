@@ -96,8 +96,7 @@ def test_datasets_opens_the_other_formats_too(
     release = ten_anchors(session)
     folder = exported(session, tmp_path / "out", format=format)
     expected = {table: list(read_table(session, release.id, table)) for table in tables}  # type: ignore[arg-type]
-    assert sorted(tables_in(folder)) == tables
-    assert tables_in(folder)[0] == TABLES_OF[format][0]
+    assert sorted(tables_in(folder)) == tables and tables_in(folder)[0] == TABLES_OF[format][0]
     for table in tables:
         found = opened(folder, table, tmp_path / "cache")
         assert list(found) == ["whole"]
@@ -152,8 +151,7 @@ def test_a_family_groups_its_variants_by_role_and_pairs_leave_out_the_neutral(
     assert late["unsupported"] == ["Nobody knows whether it is late."]
     assert late["negations"] == ["It is not late."]
     assert (hot["anchor"], hot["hedges"]) == ("It is hot.", [])
-    rows = lines(json_lines / "families.jsonl")
-    assert sorted(rows, key=str) == sorted([late, hot], key=str)
+    assert sorted(lines(json_lines / "families.jsonl"), key=str) == sorted([late, hot], key=str)
     polarities = {row["polarity"] for row in lines(json_lines / "variants.jsonl")}
     assert polarities == {"positive", "negative", "neutral"}
     with (pairs / "pairs.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -295,8 +293,7 @@ def test_an_export_that_stops_leaves_what_was_there(session: Session, tmp_path: 
     for target in (place / "out", place / "new"):
         with pytest.raises(RunCancelled):
             exported(session, target, format="jsonl", progress=stop)
-    assert contents(place) == before
-    assert [path.name for path in place.iterdir()] == ["out"]
+    assert contents(place) == before and [path.name for path in place.iterdir()] == ["out"]
 
 
 KILLED = """
@@ -325,8 +322,7 @@ def test_the_next_export_removes_what_a_killed_one_left(
 ) -> None:
     place = tmp_path / "exports" / "out"
     with writing(engine) as session:
-        release = ten_anchors(session)
-        export_release(session, release, place)
+        export_release(session, ten_anchors(session), place)
     before = contents(place)
     for moment in ("part", "old"):
         killed = [sys.executable, "-c", KILLED, str(place), moment]
@@ -338,8 +334,7 @@ def test_the_next_export_removes_what_a_killed_one_left(
         folder.mkdir()
     with reading(engine) as session:
         export_release(session, get_release(session, None), place)
-    assert contents(place) == before
-    assert sorted(place.parent.iterdir()) == sorted([place, *mine])
+    assert contents(place) == before and sorted(place.parent.iterdir()) == sorted([place, *mine])
 
 
 def test_a_place_or_format_that_cannot_be_is_refused(session: Session, tmp_path: Path) -> None:
@@ -502,8 +497,7 @@ def test_the_first_bytes_go_out_before_the_rest_is_read() -> None:
     chunks = table_bytes("variants.jsonl", rows())
     sizes = [len(next(chunks)) for _ in range(3)]
     row = 1000 * len(TABLES["variants"])
-    assert all(CHUNK <= size < CHUNK + 2 * row for size in sizes)
-    assert read * row <= sum(sizes)
+    assert all(CHUNK <= size < CHUNK + 2 * row for size in sizes) and read * row <= sum(sizes)
 
 
 @both_databases
@@ -520,8 +514,7 @@ def test_a_zip_has_the_bytes_of_the_one_in_a_folder_and_no_name(
     release = ten_anchors(session)
     folder = exported(session, tmp_path / "out", format="jsonl")
     with zipped(session, release, "jsonl", compared=()) as packed:
-        assert list(scratch.iterdir()) == []
-        assert packed.read() == zip_export(folder).read_bytes()
+        assert list(scratch.iterdir()) == [] and packed.read() == zip_export(folder).read_bytes()
     with pytest.raises(RunCancelled):
         zipped(session, release, "hf", compared=(), progress=stop)
     assert len(seen) == 1 and not seen[0].exists()

@@ -62,8 +62,7 @@ def test_only_accepted_variants_in_use_are_released(session: Session) -> None:
     retired = add_variant(session, anchor, "absolute", "It never rains.")
     decide(session, retired, person(session))
     retired.retired = True
-    given_up = add_family(session, "It snows.", {"verbal": ["It does not snow."]})
-    given_up.retired_at = now()
+    add_family(session, "It snows.", {"verbal": ["It does not snow."]}).retired_at = now()
     release, created = create_release(session, name="  First ")
     assert created and (release.number, release.name) == (1, "First")
     assert list(items(session, release)) == ["It does not rain."]
@@ -215,8 +214,7 @@ def test_nothing_accepted_gives_no_release_and_leaves_no_trace(session: Session)
         create_release(session)
     # The session continues, and what it commits contains no incomplete release.
     session.commit()
-    assert list_releases(session) == []
-    assert len(session.execute(select(Variant)).all()) == 1
+    assert list_releases(session) == [] and len(session.execute(select(Variant)).all()) == 1
 
 
 def test_the_summary_counts_what_was_released(session: Session) -> None:
@@ -248,8 +246,7 @@ def test_the_summary_counts_what_was_released(session: Session) -> None:
         "absolute": none | {"edited": 1},
     }
     assert summary["reasons"] == {"rejected": {"not_a_hedge": 1}, "edited": {"ungrammatical": 1}}
-    assert summary["edited_by"] == {"person": 1}
-    assert summary["words"]["anchors"]["median"] == 4
+    assert summary["edited_by"] == {"person": 1} and summary["words"]["anchors"]["median"] == 4
     # The taxonomy is kept as it was.
     verbal = release.taxonomy["verbal"]
     assert (verbal["polarity"], verbal["version"]) == ("negative", TAXONOMY_VERSION)
@@ -424,8 +421,7 @@ def test_variants_over_the_threshold_stay_out_unless_free_form(selectable: Sessi
 @both_databases
 def test_incomplete_families_stay_out_on_request(selectable: Session) -> None:
     release = create_release(selectable, selection=WHOLE).release
-    assert types_of(selectable, release) == sorted(SIX)
-    assert release.summary["left_out"] == 3
+    assert types_of(selectable, release) == sorted(SIX) and release.summary["left_out"] == 3
     assert contents_of(release) == contents_now(selectable, WHOLE)
     assert count_accepted(selectable, WHOLE) == len(SIX)
     # A family is only complete with variants that are near enough.
@@ -441,8 +437,7 @@ def test_incomplete_families_stay_out_on_request(selectable: Session) -> None:
 def test_changes_count_by_what_the_release_takes(selectable: Session) -> None:
     release = create_release(selectable, selection=Selection(max_distance=60)).release
     assert changes_since(selectable, release) == ({}, {})
-    gate = {"verbal": ["The gate isn't open."], "word": [FAR]}
-    add_family(selectable, "The gate is open.", gate)
+    add_family(selectable, "The gate is open.", {"verbal": ["The gate isn't open."], "word": [FAR]})
     # Variants that nobody has measured yet may be near enough.
     assert changes_since(selectable, release) == ({"verbal": 1, "word": 1}, {})
     again = create_release(selectable).release

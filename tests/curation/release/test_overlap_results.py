@@ -49,8 +49,7 @@ def test_a_run_of_n_words_and_no_fewer() -> None:
     found = overlap(samples, Runs(RELEASE), texts=RELEASE)
     assert (found.exact, found.overlapping, found.share) == (0, 1, 0.5)
     expected = SharedText(0, samples[0][0], "saw the small dog behind", RELEASE[2], False)
-    assert found.examples == (expected,)
-    assert overlap(samples, Runs(RELEASE, n=6)).overlapping == 0
+    assert found.examples == (expected,) and overlap(samples, Runs(RELEASE, n=6)).overlapping == 0
     with pytest.raises(HedgerowError, match="5 words, found 4"):
         Runs(RELEASE, n=4)
 
@@ -189,8 +188,7 @@ def test_results_of_an_older_version_have_no_fields_and_are_incomplete(tmp_path:
     path.write_text(json.dumps(values), encoding="utf-8")
     (old,) = kept(tmp_path, HASH)
     assert old == compared() and not old.whole and "fields" not in old.facts
-    assert replace(old, problem="It is gone.").whole
-    assert description_by_field(old.facts) == ""
+    assert replace(old, problem="It is gone.").whole and description_by_field(old.facts) == ""
     assert "anchor / query 2 (1 " in description_by_field(now.facts)
 
 

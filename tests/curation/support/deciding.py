@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.review import actions
@@ -10,7 +9,7 @@ from db.models import Release, Variant
 
 MOMENT = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
-Released = tuple[Engine, list[dict[str, Variant]], Release]
+Released = tuple[Session, list[dict[str, Variant]], Release]
 """A project, its families (type → variant), and their release."""
 
 

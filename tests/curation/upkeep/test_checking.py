@@ -73,8 +73,7 @@ def change(engine: Engine, statement: str, **values: object) -> None:
 @both_databases
 def test_a_project_that_the_program_made_agrees_with_itself(project: Engine) -> None:
     result = check(project)
-    assert result.is_clean
-    assert [each.id for each in result.findings] == [each.id for each in CHECKS]
+    assert result.is_clean and [each.id for each in result.findings] == [each.id for each in CHECKS]
 
 
 @both_databases
@@ -127,8 +126,7 @@ def test_texts_that_cannot_be_searched_are_indexed_again(project: Engine) -> Non
         "INSERT INTO variant_search (variant_search, rowid, text)"
         " SELECT 'delete', id, text FROM variant WHERE text = 'The bridge is unsafe.'",
     )
-    assert hits() == 0
-    assert only(project)[:2] == ("search", 1)
+    assert hits() == 0 and only(project)[:2] == ("search", 1)
     check(project, repair=True)
     assert hits() == 1
 
@@ -201,8 +199,7 @@ def test_files_without_rows_and_rows_without_files(project: Engine, home: Path) 
         "missing-files": f"{run.folder}/model",
         "ownerless-folders": str(ownerless),
     }
-    assert not check(project, repair=True).is_clean
-    assert ownerless.is_dir()
+    assert not check(project, repair=True).is_clean and ownerless.is_dir()
 
 
 def running(session: Session, **values: object) -> Run:
@@ -232,8 +229,7 @@ def test_a_run_whose_process_is_gone_is_ended_and_can_be_resumed(
         here = {"host": socket.gethostname(), "pid": dead_pid()}
         past = {"lease_until": now() - timedelta(minutes=1)}
         dead = running(session, **(past if gone == "lease" else here))
-    assert only(project)[2] == f"run {dead.id}, train"
-    assert check(project, repair=True).is_clean
+    assert only(project)[2] == f"run {dead.id}, train" and check(project, repair=True).is_clean
     with reading(project) as session:
         assert get_run(session, dead.id).state is RunState.INTERRUPTED
         assert get_run(session, dead.id).message

@@ -139,8 +139,7 @@ def test_artifacts_can_be_left_out_and_embeddings_always_are(
     whole = backed_up(project, tmp_path / "whole.zip").path
     assert not [name for name in zipfile.ZipFile(whole).namelist() if "embeddings" in name]
     small = backed_up(project, tmp_path / "small.zip", artifacts=False)
-    assert small.files is None
-    assert zipfile.ZipFile(small.path).namelist() == [MANIFEST, DATABASE]
+    assert small.files is None and zipfile.ZipFile(small.path).namelist() == [MANIFEST, DATABASE]
     assert restore_backup(empty, small.path, report=quiet).files == 0
     assert not empty.data_folder.exists()
 
@@ -259,8 +258,7 @@ def test_an_incomplete_backup_changes_nothing(
     damage(backup)
     with pytest.raises(HedgerowError, match="damaged|no backup|no file|not from Hedgerow"):
         restore_backup(empty, backup, report=quiet)
-    assert not files(empty.home)
-    assert not (backup.parent.parent / "evil.txt").exists()
+    assert not files(empty.home) and not (backup.parent.parent / "evil.txt").exists()
 
 
 @both_databases
@@ -278,8 +276,7 @@ def test_an_older_backup_is_upgraded_and_a_newer_one_refused(
                 into.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(HedgerowError, match="newer version"):
         restore_backup(empty, newer, report=quiet)
-    assert not files(empty.home)
-    assert restore_backup(empty, old, report=quiet).schema == "0010"
+    assert not files(empty.home) and restore_backup(empty, old, report=quiet).schema == "0010"
     with opened(empty.url) as engine:
         assert migrate.current_revision(engine) == migrate.head_revision()
 
@@ -389,8 +386,7 @@ def test_the_remains_of_a_killed_copy_are_removed(engine: Engine, tmp_path: Path
         (tmp_path / name).write_text("half")
     with opened(sqlite(tmp_path / "copy.db")) as copy:
         copy_database(engine, copy, report=quiet)
-    there = {path.name for path in tmp_path.iterdir() if path.is_file()}
-    assert there == {"copy.db", *others}
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"copy.db", *others}
 
 
 @pytest.mark.parametrize("target", ["postgresql"], indirect=True)

@@ -85,8 +85,7 @@ def complaint(data: bytes, name: str = "mine") -> str:
 )
 def test_every_format_gives_the_same_rows(data: bytes, place: str) -> None:
     table = table_of(data)
-    assert table.columns == ("anchor", "verbal")
-    assert [row.cells for row in table.rows()] == ROWS
+    assert table.columns == ("anchor", "verbal") and [row.cells for row in table.rows()] == ROWS
     assert [row.cells for row in table.rows()] == ROWS  # any number of times
     assert next(table.rows()).place == f"{place} of mine"
 

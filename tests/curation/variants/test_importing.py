@@ -139,8 +139,7 @@ def numbers(done: dict[str, Any]) -> tuple[int, int, int]:
 
 def statuses(engine: Engine) -> dict[str, Status]:
     with reading(engine) as session:
-        query = select(col(Variant.text), col(Variant.status))
-        return dict(session.execute(query).all())
+        return dict(session.execute(select(col(Variant.text), col(Variant.status))).all())
 
 
 def counts(engine: Engine) -> dict[str, int]:
@@ -182,8 +181,7 @@ def test_a_second_import_adds_nothing(seeded: Engine) -> None:
     load(seeded, ROWS)
     before = counts(seeded)
     done = load(seeded, ROWS)
-    assert numbers(done) == (0, 0, 0)
-    assert done["left_out"] == {"there": 1, "verdict_there": 2}
+    assert numbers(done) == (0, 0, 0) and done["left_out"] == {"there": 1, "verdict_there": 2}
     assert counts(seeded) == before
     with reading(seeded) as session:
         previewed = preview(session, staged(seeded, ROWS), choices())
@@ -235,8 +233,7 @@ def test_the_preview_says_what_differs_from_the_project(seeded: Engine) -> None:
     with reading(seeded) as session:
         previewed = preview(session, staged(seeded, rows), choices(about=about))
     assert previewed.against == {(Verdict.REJECT, Status.ACCEPTED): 1}
-    assert "1 rejects" in against(previewed)
-    assert previewed.elsewhere["mine"].variants == 2
+    assert "1 rejects" in against(previewed) and previewed.elsewhere["mine"].variants == 2
     (found,) = left_out(previewed)
     assert (found.number, found.first) == (2, "line 3 of mine.jsonl")
     assert "'mine'" in found.what and BRIDGE in found.what
@@ -265,8 +262,7 @@ def test_nothing_is_added_to_retired_anchors_and_earlier_wordings(seeded: Engine
         correct_anchor(session, bridge.id, new, reviewer_id=ada, expected_revision=1)
         retire_anchor(session, ferry.id)
     done = load(seeded, ROWS, about=About("mine"))
-    assert numbers(done) == (0, 0, 0)
-    assert done["left_out"] == {"retired": 1, "earlier_wording": 2}
+    assert numbers(done) == (0, 0, 0) and done["left_out"] == {"retired": 1, "earlier_wording": 2}
 
 
 def test_triples_become_variants_of_the_types_that_their_words_show(seeded: Engine) -> None:
@@ -293,8 +289,7 @@ def test_triples_become_variants_of_the_types_that_their_words_show(seeded: Engi
 
 def test_a_wide_table_has_a_column_for_each_type(seeded: Engine) -> None:
     wide = {"s": "It is safe.", "verbal": "It is not safe.", "h": "It may be safe.", "lexical": ""}
-    done = load(seeded, [wide], "s=anchor", "h=word")
-    assert done["types"] == {"verbal": 1, "word": 1}
+    assert load(seeded, [wide], "s=anchor", "h=word")["types"] == {"verbal": 1, "word": 1}
     with reading(seeded) as session:
         assert {v.type_id: v.cue for v in all_of(session, Variant)} == {
             "verbal": None,
@@ -523,8 +518,7 @@ def test_a_real_corpus_survives_export_and_import(
     with writing(starter_engine) as session:
         release = create_release(session).release
         place = export_release(session, release, tmp_path / "out", format="hf")
-    done = load(second, place)
-    assert done["types"] == release.summary["types"]
+    assert load(second, place)["types"] == release.summary["types"]
     with writing(second) as session:
         again = create_release(session).release
     assert again.content_hash == release.content_hash

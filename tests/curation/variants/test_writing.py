@@ -99,8 +99,7 @@ def test_a_mere_negator_is_refused_as_a_cue(cue: str) -> None:
 def test_each_flag_is_a_concern_for_edits_and_own_variants(
     session: Session, ada: int, type_id: str, text: str, kind: str, fact: str
 ) -> None:
-    variant_id = hedge(session, type_id).id
-    edit_ = check_edit(session, variant_id, text=text, cue="sure, but")
+    edit_ = check_edit(session, hedge(session, type_id).id, text=text, cue="sure, but")
     own = check_own(session, 1, type_id=type_id, text=text, cue="sure, but")
     for draft in (edit_, own):
         assert fact in {c.kind: c.sentence for c in draft.concerns}[kind]
@@ -288,8 +287,7 @@ def test_the_cue_of_an_edit_is_the_one_in_its_text_and_decides_its_type(
     session: Session, ada: int, original: str, how: dict[str, str], expected: tuple[str, str]
 ) -> None:
     child = edited(session, ada, original, **how)
-    assert (child.type_id, child.cue) == expected
-    assert child.text == how.get("text", TEXTS[original])
+    assert (child.type_id, child.cue) == expected and child.text == how.get("text", TEXTS[original])
     assert hedge(session, original).status == Status.SUPERSEDED
 
 
