@@ -92,20 +92,6 @@ def test_each_distinct_text_is_encoded_once_and_longest_first(
     assert seen == [(0, 74), (64, 74), (74, 74)]
 
 
-def test_a_raising_progress_callback_stops_the_encoding(
-    model: SentenceTransformer, encoded: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parallel_encoding, "MOST", 1)
-
-    def stop(done: int, total: int) -> None:
-        if done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        encode_distinct(model, TEXTS + FURTHER, on_progress=stop)
-    assert len(encoded) == 1
-
-
 def test_cosines_come_in_the_order_of_the_pairs_and_in_chunks(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from sqlalchemy import Engine, select
@@ -20,7 +20,7 @@ from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.models import ModelCall, Run, RunState, Variant
+from db.models import AnchorRevision, Answer, ModelCall, Run, RunState, Variant
 from db.settings import Settings
 from tests.curation.language.small_wordnet import no_wordnet as no_wordnet
 from tests.curation.language.small_wordnet import small_wordnet as small_wordnet
@@ -28,11 +28,12 @@ from tests.support.databases import Fill
 from tests.support.factories import add_anchor, add_family
 from tests.support.generating import Serve as Serve
 from tests.support.generating import serve_chat as serve_chat
-from tests.support.servers.chat_server import ChatServer
+from tests.support.servers.chat_server import ChatServer, texts_for
 
 ANCHORS = 24
 CALLS, VARIANTS = 2 * ANCHORS, 6 * ANCHORS
 """One call for the negations and one for the hedges of an anchor, and what they bring."""
+T = TypeVar("T")
 WORKS = {generation.KIND: generation.work, opinion_run.KIND: opinion_run.work}
 
 
@@ -47,15 +48,18 @@ class Runs:
 
     def request(self, **how: Any) -> int:
         """Request a generation. Returns the run's number."""
-        values = {"model": "fake", "base_url": self.address, "concurrency": 8} | how
+        request = generation.checked_request(self._values(how))
         with writing(self.engine) as session:
-            return generation.request_generation(session, generation.checked_request(values)).id
+            return generation.request_generation(session, request).id
 
     def request_opinions(self, **how: Any) -> int:
         """Request opinions on variants. Returns the run's number."""
-        values = {"model": "fake", "base_url": self.address, "concurrency": 8} | how
+        request = checked(JudgeRequest, self._values(how))
         with writing(self.engine) as session:
-            return opinion_run.request_opinions(session, checked(JudgeRequest, values)).id
+            return opinion_run.request_opinions(session, request).id
+
+    def _values(self, how: dict[str, Any]) -> dict[str, Any]:
+        return {"model": "fake", "base_url": self.address, "concurrency": 8} | how
 
     def again(self, run_id: int = 1) -> dict[str, Any]:
         """Execute a run, or resume it. Returns its result."""
@@ -69,14 +73,24 @@ class Runs:
         """Request opinions and execute the run. Returns its result."""
         return self.again(self.request_opinions(**how))
 
-    def stop_at_budget(self, calls: int, ask: Callable[..., dict[str, Any]], **how: Any) -> None:
+    def refused(self, ask: Callable[..., Any] | None = None, *args: Any, **how: Any) -> str:
+        """The message of a generation, or of something else, that is refused or fails."""
+        with pytest.raises(HedgerowError) as refusal:
+            (ask or self.carry_out)(*args, **how)
+        return str(refusal.value)
+
+    def stop_at_budget(self, calls: int, ask: Callable[..., Any] | None = None, **how: Any) -> None:
         """Carry out the first run until it has made this many calls, then lift its budget."""
-        with pytest.raises(HedgerowError, match="budget"):
-            ask(budget={"calls": calls}, **how)
+        assert "budget" in self.refused(ask, budget={"calls": calls}, **how)
         assert self.state() is RunState.PAUSED
         with writing(self.engine) as session:
             run = session.get_one(Run, 1)
             run.parameters = run.parameters | {"budget": {}}
+
+    def read(self, query: Callable[..., T], *args: Any, **how: Any) -> T:
+        """The result of a function that reads from the database."""
+        with reading(self.engine) as session:
+            return query(session, *args, **how)
 
     def all(self, query: Any) -> list[Any]:
         """The values of a query, or of a column."""
@@ -102,6 +116,17 @@ class Runs:
         """All variants, without keys and times."""
         columns = (col(name) for name in (Variant.uid, Variant.text, Variant.type_id, Variant.cue))
         return [tuple(row) for row in self.rows(select(*columns).order_by(col(Variant.uid)))]
+
+    def assert_complete(self, number: int = VARIANTS) -> None:
+        """Every variant that the server wrote is stored with its anchor, and nothing else."""
+        texts = col(Variant.type_id), col(Variant.text), col(AnchorRevision.text)
+        query = select(*texts, col(Variant.anchor_id) == Answer.anchor_id)
+        query = query.join(AnchorRevision, col(AnchorRevision.anchor_id) == Variant.anchor_id)
+        found = self.rows(query.join(Answer, col(Answer.id) == Variant.answer_id))
+        asked = {pair for prompt in self.server.asked for pair in texts_for(prompt).items()}
+        assert len(found) == number and {(type_id, text) for type_id, text, *_ in found} == asked
+        for _, text, anchor, is_of_answer in found:  # the server repeats the anchor
+            assert anchor.rstrip(".") in text and is_of_answer
 
     @property
     def questions(self) -> int:
@@ -139,7 +164,7 @@ def anchors(engine: Engine, fill: Fill) -> Engine:
 @pytest.fixture
 def runs(anchors: Engine, home: Path, serve_chat: Serve) -> Runs:
     """Runs that ask a server about the anchors."""
-    return Runs(anchors, home, *serve_chat())
+    return Runs(anchors, home, *serve_chat(retry_after=0.001))
 
 
 @pytest.fixture
@@ -157,4 +182,4 @@ def judging(engine: Engine, home: Path, fill: Fill, serve_chat: Serve) -> Runs:
             add_family(session, f"The {subject} is safe.", subject=subject)
 
     fill(engine, made)
-    return Runs(engine, home, *serve_chat())
+    return Runs(engine, home, *serve_chat(retry_after=0.001))

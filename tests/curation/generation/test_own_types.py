@@ -9,27 +9,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics import acceptance, cue_use, distributions
-from curation.diagnostics.acceptance import Dimension
-from curation.diagnostics.cosines import save_cosines
-from curation.diagnostics.distributions import EVERYTHING, flags_by_type
-from curation.diagnostics.measures import Flag
-from curation.diagnostics.measuring import measure_variants
-from curation.encoders.registered import register_encoder
 from curation.generation.costs.estimate import count_wanted
 from curation.generation.request import AnchorSelection, Which
 from curation.project.funnel import funnel
-from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from curation.release.triples import triple_rows
 from curation.review import actions
 from curation.review.queue import next_variant
-from curation.taxonomy.cues import cue_list, listed_cues
-from curation.taxonomy.own_types import add_type, retire_type
-from curation.taxonomy.project_types import list_types
+from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
-from db.models import Anchor, Release, Split, Variant
+from db.models import Release, Split, Variant
 from tests.curation.generation.conftest import ANCHORS, Runs
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.support.factories import person
@@ -58,23 +48,12 @@ def of_type(session: Session, type_id: str) -> list[Variant]:
 
 def test_own_types_go_all_the_way(generated: Runs, tmp_path: Path) -> None:
     with writing(generated.engine) as session:
-        measure(session)
         review(session)
         release = create_release(session).release
     with reading(generated.engine) as session:
-        assert_measures_are_reported(session)
         assert_is_released(session, release)
         assert_is_exported(session, release, tmp_path)
         assert_is_counted(session, release)
-
-
-def measure(session: Session) -> None:
-    ids = session.execute(select(col(Variant.id))).scalars().all()
-    assert len(ids) == 10 * 8
-    measure_variants(session, ids)
-    name = get_setting(session, ACTIVE_ENCODER)
-    encoder = register_encoder(session, name=name, hash_="f" * 64)
-    save_cosines(session, dict.fromkeys(ids, 0.9), encoder_id=encoder.id)
 
 
 def review(session: Session) -> None:
@@ -97,19 +76,6 @@ def review(session: Session) -> None:
     new = {"type_id": OWN[1], "text": word.text}
     child = actions.edit(session, actions.shown(word), reviewer_id=me, **new).child_id
     assert session.get_one(Variant, child).cue == "they whisper"  # found in the text
-
-
-def assert_measures_are_reported(session: Session) -> None:
-    counts = flags_by_type(distributions.flag_counts(session), EVERYTHING, type_ids=[*OWN])
-    wrong = [(row.number, row.of) for row in counts if row.flag is Flag.WRONG_SURFACE]
-    assert wrong == [(0, 11), (0, 11)]
-    entry = next(entry for entry in list_types(session) if entry.id == OWN[1])
-    assert cue_list(entry) == listed_cues(entry) == HEDGE.surface_check.require_words
-    cues = cue_use.cues_of(cue_use.cue_counts(session), EVERYTHING, entry.id)
-    used = cue_use.list_use(cues, listed_cues(entry))
-    assert used is not None and len(used.used) == 2 and not used.others
-    outcome = acceptance.outcomes(session, Dimension.TYPE)[(OWN[0],)]
-    assert (outcome.accepted, outcome.edited, outcome.rejected) == (8, 1, 1)
 
 
 def assert_is_released(session: Session, release: Release) -> None:
@@ -157,20 +123,3 @@ def test_only_the_types_asked_for_are_generated(generated: Runs) -> None:
     assert generated.carry_out(selection={"types": [own], "limit": 5})["done"] == 5
     assert all(f'"{own}"' in asked and "verbal" not in asked for asked in generated.server.asked)
     assert generated.all(Variant.type_id).count(own) == 5
-
-
-def test_rules_pass_over_a_type_that_they_have_no_rule_for(generated: Runs) -> None:
-    slots = {"which": "slots", "anchors": generated.all(Anchor.uid)}
-    generated.carry_out(provider="rules", model="", selection=slots)
-    types = generated.all(Variant.type_id)
-    assert types.count(OWN[0]) == 10 and types.count("verbal") > 10
-
-
-def test_a_retired_type_is_not_asked_for(runs: Runs) -> None:
-    with writing(runs.engine) as session:
-        add_type(session, NEGATION)
-        retire_type(session, OWN[0])
-    runs.carry_out(selection={"limit": 3}, roles=["negation"])
-    assert runs.server.asked and all(OWN[0] not in prompt for prompt in runs.server.asked)
-    types = runs.all(Variant.type_id)
-    assert OWN[0] not in types and "verbal" in types

@@ -1,12 +1,32 @@
-"""Prompts: the paper's wording, placeholders filled once, versions, and the choice of cues."""
+"""Prompts: the paper's wording, places filled once, versions, cues, and examples that are chosen
+among what people accepted; and the acceptance by version."""
 
 from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from scipy.stats import binomtest
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
-from curation.content_uids import anchor_uid
+from curation.anchors.changes import retire_anchor
+from curation.content_uids import anchor_uid, split_of
+from curation.generation.acceptance_by_prompt import acceptance_by_prompt
+from curation.generation.examples.choosing import LONGEST, choose_examples, diverse
+from curation.generation.examples.few_shot import (
+    HEADING,
+    Example,
+    as_rows,
+    from_rows,
+    in_words,
+    with_place,
+)
+from curation.generation.examples.versions import save_with_examples
 from curation.generation.prompts import (
+    JUDGE,
     built_in,
     fill,
     needs_prompts,
@@ -19,11 +39,22 @@ from curation.generation.prompts import (
     seed_prompts,
     types_of,
 )
+from curation.review import actions
+from curation.review.bulk import apply_rule, parse_rule
+from curation.review.decisions import store_decisions
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
 from curation.taxonomy.roles import ROLES
-from db.engine import writing
+from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.models import Answer, Decision, PromptVersion, Split, Variant, Verdict
+from tests.curation.generation.conftest import Runs, Serve
+from tests.support.databases import both_databases
+from tests.support.factories import add_anchor, add_family, add_variant, model, person
+
+HOSTILE = "Say {types}, {text} and **<b>bold</b>** to {examples}."
+NEGATIONS = types_of("negation", TAXONOMY)
+
 
 HEDGES = types_of("hedge", TAXONOMY)
 PLANE = "A yellow and black plane is flying in the clouds and blue sky."
@@ -103,3 +134,231 @@ def test_a_prompt_without_its_places_is_refused(
         with pytest.raises(HedgerowError, match=message):
             save_copy(session, parent, template, author_id=None)
         assert len(prompt_versions(session, "hedge")) == 1
+
+
+# -- choosing examples -----------------------------------------------------------------------------
+
+
+def anchor_text(split: str, number: int) -> str:
+    """An anchor in a split."""
+    found = (f"The {split} bridge {number}.{extra} is safe." for extra in range(10_000))
+    return next(text for text in found if split_of(anchor_uid(text)) == split)
+
+
+def variant(
+    session: Session, number: int, *, split: str = "train", type_id: str = "verbal", text: str = ""
+) -> Variant:
+    anchor = add_anchor(session, anchor_text(split, number))
+    return add_variant(session, anchor, type_id, text or f"Bridge {number} is not safe.")
+
+
+def accept(session: Session, *some: Variant) -> None:
+    for one in some:
+        actions.accept(session, actions.shown(one), reviewer_id=person(session))
+
+
+@both_databases
+def test_only_what_a_person_read_and_accepted_of_training_anchors_is_chosen(engine: Engine) -> None:
+    with writing(engine) as session:
+        ada = person(session)
+        good, edited, _pending = (variant(session, n) for n in (1, 2, 3))
+        rejected, undone, retired, long = (variant(session, n) for n in (4, 5, 6, 7))
+        long.text = "x" * (LONGEST + 1)
+        held_out = [variant(session, 8, split=s) for s in (Split.VALIDATION, Split.TEST)]
+        word = variant(session, 10, type_id="word", text="Bridge 10 is maybe safe.")
+        accept(session, good, retired, long, *held_out, word)
+        actions.edit(session, actions.shown(edited), reviewer_id=ada, text="It is by no means so.")
+        actions.reject(session, actions.shown(rejected), reviewer_id=ada, reason="wrong_scope")
+        retire_anchor(session, retired.anchor_id)
+        of_model = {"variant_id": variant(session, 9).id, "variant_version": 1, "action_id": "m"}
+        of_model |= {"reviewer_id": model(session), "verdict": Verdict.ACCEPT}
+        store_decisions(session, [Decision(**of_model)])
+        accept(session, undone)
+        actions.undo(session, reviewer_id=ada)
+        found = choose_examples(session, "negation", 10)
+        expected = {(good.text, False), ("It is by no means so.", True)}
+        assert {(one.text, one.edited) for one in found} == expected
+        assert found[0].edited and found[0].anchor == anchor_text("train", 2)
+        (hedge,) = choose_examples(session, "hedge", 10)
+        assert (hedge.type_id, hedge.cue) == ("word", "probably")
+
+
+def test_nobody_has_read_what_a_rule_accepted(engine: Engine) -> None:
+    with writing(engine) as session:
+        by_rule, ada = variant(session, 1), person(session)
+        rule = parse_rule("source = test")
+        done = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+        assert done.matches.total == 1
+        with pytest.raises(HedgerowError, match="no person"):
+            choose_examples(session, "negation", 3)
+        session.refresh(by_rule)
+        accept(session, by_rule)
+        assert [one.uid for one in choose_examples(session, "negation", 3)] == [by_rule.uid]
+
+
+def test_the_seed_decides_and_each_type_has_its_own(engine: Engine) -> None:
+    with writing(engine) as session:
+        for number in range(8):
+            affixal = variant(session, 100 + number, type_id="affixal", text=f"Un{number}.")
+            accept(session, variant(session, number), affixal)
+        found = choose_examples(session, "negation", 3, seed=1)
+        assert [one.type_id for one in found] == ["verbal"] * 3 + ["affixal"] * 3
+        assert found == choose_examples(session, "negation", 3, seed=1)
+        assert found != choose_examples(session, "negation", 3, seed=2)
+        only = choose_examples(session, "negation", 2, types=["affixal"])
+        assert [one.type_id for one in only] == ["affixal"] * 2
+
+
+def made(number: int, text: str = "", **how: Any) -> Example:
+    anchor = how.pop("anchor", f"The {number} is here.")
+    text = text or f"The {number} is not here."
+    return Example(f"v{number}", "word", anchor_uid(anchor), anchor, text, **how)
+
+
+def test_edits_come_first_then_what_differs_most() -> None:
+    edits = [made(1, edited=True)]
+    alike = [made(number) for number in range(2, 8)]
+    other = made(8, "Never would anybody have claimed that it was here at all, they say.")
+    perhaps = [made(n, f"The {n} is perhaps here.", cue="perhaps") for n in range(1, 6)]
+    supposedly = made(6, "The 6 is supposedly here.", cue="supposedly")
+    for seed in range(5):
+        found = diverse(edits, [*alike, other], number=3, seed=seed)
+        assert [one.uid for one in found[:2]] == ["v1", "v8"]
+        with_cues = diverse([], [*perhaps, supposedly], number=2, seed=seed)
+        assert supposedly in with_cues, "another cue is farther than another anchor"
+    assert diverse(edits, [], number=3, seed=0) == edits
+
+
+def test_an_anchor_gives_one_example() -> None:
+    one, other = (made(n, f"Text {n}.", anchor="The road is here.") for n in (1, 2))
+    assert len(diverse([], [one, other], number=2, seed=0)) == 1
+    assert diverse([one], [other], number=2, seed=0) == [one]
+
+
+# -- in a prompt ----------------------------------------------------------------------------------
+
+
+def example(number: int, type_id: str = "verbal", text: str = "") -> Example:
+    anchor = f"The road {number} is long."
+    return Example(f"v{number}", type_id, anchor_uid(anchor), anchor, text or f"Not {number}.")
+
+
+SHOWN = [example(1), example(2, "affixal", HOSTILE)]
+
+
+def test_the_place_comes_before_the_anchor_and_leaves_no_empty_line() -> None:
+    for role in ("negation", "hedge", "paraphrase", "unsupported"):
+        template = built_in(role)
+        placed = with_place(template)
+        assert placed == f"{{examples}}\n\n{template}" and with_place(placed) == placed
+        values: Any = {"text": "A bridge.", "types": types_of(role, TAXONOMY), "cues": {}}
+        assert fill(placed, **values) == fill(template, **values)
+    before = "Do this:\n{examples}\n\nText: {text}\n{types}"
+    assert with_place("Do this:\nText: {text}\n{types}") == before
+    with pytest.raises(HedgerowError, match="types"):
+        with_place("{text}")
+
+
+def test_an_anchor_comes_once_before_its_variants_and_texts_stay_unchanged() -> None:
+    shown = [example(1), example(1, "affixal", HOSTILE), example(2), example(3, "word")]
+    words = in_words(shown, ["verbal", "affixal"], anchor_uid="x", text="x")
+    assert words.splitlines() == [
+        HEADING,
+        "",
+        "Example: The road 1 is long.",
+        '"verbal": Not 1.',
+        f'"affixal": {HOSTILE}',
+        "",
+        "Example: The road 2 is long.",
+        '"verbal": Not 2.',
+    ]
+    template = with_place(built_in("negation"))
+    prompt = fill(template, text="A bridge.", types=NEGATIONS, cues={}, examples=words)
+    assert HOSTILE in prompt and prompt.count("1. ") == 1
+
+
+def test_no_example_of_the_anchor_itself_is_shown() -> None:
+    own = example(1)
+    for uid, text in ((own.anchor_uid, "Reworded."), ("other", own.anchor)):
+        assert in_words([own], ["verbal"], anchor_uid=uid, text=text) == ""
+
+
+def test_examples_need_a_prompt_that_asks_for_variants(engine: Engine) -> None:
+    with writing(engine) as session:
+        seed_prompts(session)
+        for name, examples, fact in ((JUDGE, SHOWN, JUDGE), ("hedge", [], "none")):
+            parent = prompt_versions(session, name)[0]
+            with pytest.raises(HedgerowError, match=fact):
+                save_with_examples(session, parent, examples, author_id=None)
+
+
+@both_databases
+def test_the_prompt_of_every_variant_can_be_rebuilt(
+    engine: Engine, home: Path, serve_chat: Serve
+) -> None:
+    with writing(engine) as session:
+        for number in range(3):
+            add_anchor(session, f"The road {number} is long.")
+        seed_prompts(session)
+        parent = prompt_versions(session, "negation")[0]
+        template = with_place(parent.template)
+
+        def save(of: PromptVersion, template: str, **examples: Any) -> tuple[int, int]:
+            saved = save_copy(session, of, template, author_id=None, **examples)
+            return saved.id, saved.version
+
+        first = save(parent, template, examples=as_rows(SHOWN))
+        saved = session.get_one(PromptVersion, first[0])
+        assert first[1] == 2 and from_rows(saved.examples) == tuple(SHOWN)
+        assert save(parent, template, examples=as_rows(SHOWN)) == first
+        assert save(parent, template, examples=as_rows(SHOWN[:1]))[1] == 3
+        assert save(saved, f"{template}\n") == first
+        assert save(saved, parent.template) == (parent.id, 1)
+    runs = Runs(engine, home, *serve_chat())
+    runs.carry_out(roles=("negation",), prompts={"negation": first[0]})
+    query = select(Variant, Answer, PromptVersion).where(
+        col(Answer.id) == Variant.answer_id, col(PromptVersion.id) == Variant.prompt_version_id
+    )
+    rebuilt = {}
+    for variant, answer, prompt in runs.rows(query):
+        anchor = f"The road {variant.anchor_id - 1} is long."
+        ids, examples = [entry.id for entry in NEGATIONS], from_rows(prompt.examples)
+        words = in_words(examples, ids, anchor_uid=anchor_uid(anchor), text=anchor)
+        how: Any = {"types": NEGATIONS, "cues": answer.cues, "examples": words}
+        rebuilt[anchor[9]] = fill(prompt.template, text=anchor, **how)
+    assert set(rebuilt.values()) == set(runs.server.asked) and len(rebuilt) == 3
+    for text, by in (("Not 1.", {"0", "2"}), (HOSTILE, {"0", "1"})):
+        assert {number for number, prompt in rebuilt.items() if text in prompt} == by
+
+
+# -- acceptance by version ------------------------------------------------------------------------
+
+
+@both_databases
+def test_versions_are_compared_by_the_decisions_on_their_variants(engine: Engine) -> None:
+    with writing(engine) as session:
+        ada = person(session)
+        seed_prompts(session)
+        before = prompt_versions(session, "negation")[0]
+        after = save_with_examples(session, before, SHOWN[:1], author_id=ada)
+        do = {
+            "a": actions.accept,
+            "e": partial(actions.edit, text="It really is not safe."),
+            "r": partial(actions.reject, reason="wrong_scope"),
+        }
+        verdicts = [(before, verdict) for verdict in "aeerr."]
+        verdicts += [(after, verdict) for verdict in "aaaar"]
+        for number, (prompt, verdict) in enumerate(verdicts):
+            variant = add_family(session, f"Bridge {number} is safe.")["verbal"]
+            variant.prompt_version_id, variant.provider, variant.model = prompt.id, "openai", "m"
+            session.flush()
+            if verdict != ".":
+                do[verdict](session, actions.shown(variant), reviewer_id=ada)
+    with reading(engine) as session:
+        one, other = acceptance_by_prompt(session)
+    assert (one.type_id, one.model, one.version, one.examples) == ("verbal", "m", 1, 0)
+    assert (other.version, other.examples) == (2, 1)
+    assert (one.outcomes.decided, one.outcomes.pending, other.outcomes.decided) == (5, 1, 5)
+    assert (one.as_written.value, other.as_written.value) == (1 / 5, 4 / 5)
+    limits = binomtest(3, 5).proportion_ci(0.95)
+    assert one.acceptance == pytest.approx((3 / 5, limits.low, limits.high))

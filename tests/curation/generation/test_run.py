@@ -3,11 +3,13 @@
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import Engine, select, update
 from sqlmodel import col
 
+from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.lookup import source_ids
 from curation.generation import run as generation
 from curation.generation.calls import count_calls
@@ -32,15 +34,24 @@ from curation.generation.run_report import (
     written_by,
 )
 from curation.review import actions
+from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Answer, CallState, ModelCall, Run, RunState, Variant
-from db.runs import get_run, list_runs, request_cancel, request_pause
+from db.models import (
+    AnchorRevision,
+    Answer,
+    CallState,
+    ModelCall,
+    Run,
+    RunState,
+    TypeRow,
+    Variant,
+)
+from db.runs import get_run, request_cancel, request_pause
 from tests.curation.generation.conftest import ANCHORS, CALLS, VARIANTS, Runs
 from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
-from tests.support.servers.chat_server import texts_for
 
 FEW = {"search": "number 1"}
 """Eleven anchors: 1 and 10 to 19."""
@@ -65,9 +76,8 @@ def test_every_anchor_gets_a_variant_of_every_type(
         "complete": True,
     }
     assert (reports[0], reports[-1]) == ((0, CALLS), (CALLS, CALLS)) and reports == sorted(reports)
-    texts = [text for _, text, _, _ in runs.variants()]
-    assert len(texts) == VARIANTS and runs.is_each_asked_once
-    assert set(texts) == {text for asked in runs.server.asked for text in texts_for(asked).values()}
+    runs.assert_complete()
+    assert runs.is_each_asked_once
     with reading(runs.engine) as session:
         words = select(Variant).where(Variant.type_id == "word")
         variant = session.execute(words).scalars().first()
@@ -81,10 +91,10 @@ def test_a_server_without_structured_outputs_that_fails_at_half_of_the_calls_giv
     runs: Runs,
 ) -> None:
     runs.server.structured, runs.server.faults = False, 0.5
-    result = runs.carry_out(timeout=0.5)
+    result = runs.carry_out(timeout=1.0, attempts=20)
     assert (result["done"], result["failed"]) == (CALLS, 0)
-    texts = [text for _, text, _, _ in runs.variants()]
-    assert set(texts) == {text for asked in runs.server.asked for text in texts_for(asked).values()}
+    assert (result["missing"], result["complete"]) == ({}, True)
+    runs.assert_complete()
     assert {error.partition(":")[0] for error in runs.all(Answer.error)} >= {
         "rate limit",
         "server error",
@@ -102,23 +112,13 @@ def test_a_wrong_key_ends_the_run_and_is_not_shown(
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-thing")
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", runs.address)
     runs.server.key = "another"
-    with pytest.raises(HedgerowError, match="API key"):
-        runs.carry_out()
+    assert "API key" in runs.refused()
     (run,) = runs.all(select(Run))
     assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
 
 
-def test_a_run_whose_calls_all_failed_has_failed(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.support.servers.chat_server.answer_to", lambda prompt: {})
-    with pytest.raises(HedgerowError, match="All 4 calls failed"):
-        runs.carry_out(attempts=1, selection={"limit": 2})
-    assert runs.state() is RunState.FAILED
-
-
 def test_the_budget_pauses_the_run_which_continues_where_it_stopped(runs: Runs) -> None:
-    runs.stop_at_budget(20, runs.carry_out)
+    runs.stop_at_budget(20)
     assert runs.calls().count(CallState.DONE) == 20
     runs.again()
     assert len(runs.variants()) == VARIANTS and runs.is_each_asked_once
@@ -126,47 +126,38 @@ def test_the_budget_pauses_the_run_which_continues_where_it_stopped(runs: Runs) 
 
 def test_retries_stay_within_the_budget(runs: Runs) -> None:
     runs.server.faults, runs.server.kinds = 1.0, ("wrong json",)
-    runs.stop_at_budget(21, runs.carry_out)
+    runs.stop_at_budget(21)
     assert runs.questions == 21
 
 
 def test_money_is_not_spent_on_what_failed_for_free(runs: Runs) -> None:
     runs.server.faults, runs.server.kinds = 0.5, ("server error",)
-    with pytest.raises(HedgerowError, match="budget"):
-        runs.carry_out(price={"completion": 1000.0}, budget={"money": 0.5})
+    assert "budget" in runs.refused(price={"completion": 1000.0}, budget={"money": 0.5})
     paid = [cost for cost in runs.all(Answer.cost) if cost]
     assert 0.5 - 2 * max(paid) < sum(paid) <= 0.5 + max(paid)
 
 
 def test_a_cap_in_money_holds_while_many_calls_are_in_progress(runs: Runs) -> None:
     runs.server.delay = 0.05
-    with pytest.raises(HedgerowError, match="budget"):
-        runs.carry_out(concurrency=64, price={"completion": 1000.0}, budget={"money": 1.0})
+    assert "budget" in runs.refused(
+        concurrency=64, price={"completion": 1000.0}, budget={"money": 1.0}
+    )
     costs = runs.all(Answer.cost)
     assert 1.0 - 2 * max(costs) < sum(costs) <= 1.0 + 1e-9
     assert runs.state() is RunState.PAUSED and runs.server.most_at_once > 4
     assert runs.questions == len(costs), "answered calls are stored"
-    with pytest.raises(HedgerowError, match="budget"):
-        runs.again()
+    assert "budget" in runs.refused(runs.again)
     assert runs.questions == len(costs), "nothing is spent by trying again"
 
 
 def test_a_pause_ends_the_run_at_once_though_the_server_asked_for_a_long_wait(runs: Runs) -> None:
-    runs.server.faults, runs.server.kinds, runs.server.retry_after = 1.0, ("rate limit",), 300
-    run_id = runs.request()
-
-    def pause_soon() -> None:
-        while not runs.server.asked:
-            time.sleep(0.02)
+    def pause(prompt: str) -> None:
         with writing(runs.engine) as session:
-            request_pause(session, run_id)
+            request_pause(session, 1)
 
-    pausing = threading.Thread(target=pause_soon)
-    pausing.start()
-    begun = time.monotonic()
-    with pytest.raises(HedgerowError, match="paused"):
-        runs.again()
-    pausing.join()
+    runs.server.always, runs.server.retry_after = lambda prompt: "rate limit", 300
+    runs.server.hear, begun = pause, time.monotonic()
+    assert "paused" in runs.refused()
     assert time.monotonic() - begun < 150, "half of the wait"
 
 
@@ -200,10 +191,9 @@ def test_a_page_starts_no_second_run_while_one_waits(runs: Runs) -> None:
 @both_databases
 def test_a_run_is_refused_while_another_is_making_its_calls(runs: Runs) -> None:
     first = runs.request(roles=("negation",), selection=FEW)
-    with pytest.raises(HedgerowError, match=f"Run {first} .*11 "):
-        runs.request()
-    with reading(runs.engine) as session:
-        assert len(list_runs(session)) == 1, "nothing of it is stored"
+    message = runs.refused(runs.request)
+    assert f"Run {first} " in message and " 11 " in message
+    assert len(runs.all(Run.id)) == 1, "nothing of it is stored"
     other = runs.request(roles=("hedge",))
     with writing(runs.engine) as session:
         request_cancel(session, first)
@@ -213,10 +203,9 @@ def test_a_run_is_refused_while_another_is_making_its_calls(runs: Runs) -> None:
 
 @both_databases
 def test_a_resumed_run_leaves_out_what_another_has_made_meanwhile(runs: Runs) -> None:
-    runs.stop_at_budget(10, runs.carry_out, concurrency=2)
+    runs.stop_at_budget(10, concurrency=2)
     runs.carry_out(selection={"search": "number 2"})
-    with reading(runs.engine) as session:
-        before = count_calls(session, 1)[CallState.OPEN]
+    before = runs.read(count_calls, 1)[CallState.OPEN]
     assert runs.again()["done"] < 10 + before, "some were made by the second run"
     assert runs.is_each_asked_once and runs.questions == CALLS
     assert len(runs.variants()) == VARIANTS
@@ -234,12 +223,107 @@ def test_failed_calls_that_another_run_made_are_closed_unless_it_asked_for_other
         ({"search": "number 2"}, ANCHORS - 5),
     ):
         runs.carry_out(roles=("hedge",), selection=selection)
-        with reading(runs.engine) as session:
-            assert count_left(session, first) == left
+        assert runs.read(count_left, first) == left
     result = runs.again(first)
     assert (result["done"], result["failed"]) == (ANCHORS - 5, 5)
     mine = select(col(ModelCall.problem)).where(col(ModelCall.run_id) == first)
     assert runs.all(mine).count(AnswerProblem.MADE) == 5 and runs.is_each_asked_once
+
+
+# -- changes during a run ------------------------------------------------------------------------
+
+OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
+OLD_ID = 4
+
+Change = Callable[[Engine], None]
+
+
+@pytest.fixture
+def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls are read from the database in small blocks."""
+    monkeypatch.setattr("curation.generation.worker.HELD", 8)
+
+
+def when_asked_about_old(runs: Runs, change: Change) -> None:
+    """Make a change at the moment when the server is first asked about this anchor."""
+
+    def hear(prompt: str) -> None:
+        if f"Text: {OLD}" in prompt:
+            runs.server.hear = lambda prompt: None
+            change(runs.engine)
+
+    runs.server.hear, runs.server.delay = hear, 0.02
+
+
+def correct(engine: Engine) -> None:
+    with writing(engine) as session:
+        correct_anchor(session, OLD_ID, NEW, reviewer_id=person(session), expected_revision=1)
+
+
+def retire(engine: Engine) -> None:
+    with writing(engine) as session:
+        retire_anchor(session, OLD_ID)
+
+
+def retire_types(engine: Engine) -> None:
+    with writing(engine) as session:
+        used = col(TypeRow.id).in_(["lexical", "word", "phrase"])
+        session.execute(update(TypeRow).where(used).values(retired_at=now()))
+
+
+def of_old(runs: Runs) -> list[tuple[int, bool, bool]]:
+    """The revision of the anchor's variants, whether they have its new text, and whether they are
+    retired."""
+    columns = col(Variant.anchor_revision), col(Variant.text), col(Variant.retired)
+    found = runs.rows(select(*columns).where(Variant.anchor_id == OLD_ID))
+    return sorted((revision, "quite safe" in text, retired) for revision, text, retired in found)
+
+
+@pytest.mark.usefixtures("few_at_a_time")
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize(
+    ("change", "failed", "variants"),
+    [  # the anchor is changed between its two calls; paid answers are kept
+        (correct, 0, [(1, False, False)] * 4 + [(2, True, False)] * 2),
+        (retire, 1, [(1, False, True)] * 4),
+    ],
+)
+def test_a_change_of_an_anchor_counts_for_the_calls_that_are_still_to_be_made(
+    runs: Runs, change: Change, failed: int, variants: list[tuple[int, bool, bool]], batch: bool
+) -> None:
+    assert runs.all(select(AnchorRevision.text).where(AnchorRevision.anchor_id == OLD_ID)) == [OLD]
+    if batch:  # calls stay as sent, and the second half, the hedges, expires
+        runs.server.batches.expiring = 1
+        runs.server.batches.hear = lambda happened: happened == "made" and change(runs.engine)
+    else:
+        when_asked_about_old(runs, change)
+    result = runs.carry_out(concurrency=4, batch=batch)
+    assert (result["done"], result["failed"]) == (CALLS - failed, failed)
+    assert of_old(runs) == variants
+    pairs = select(col(Answer.anchor_revision), col(ModelCall.anchor_revision)).join(ModelCall)
+    assert batch or all(answer == call for answer, call in runs.rows(pairs))
+    closed = select(ModelCall.problem).where(ModelCall.state == CallState.FAILED)
+    assert runs.all(closed) == [AnswerProblem.RETIRED] * failed
+    assert runs.all(Variant.retired).count(True) == 4 * failed
+
+
+@pytest.mark.usefixtures("few_at_a_time")
+def test_a_type_retired_during_a_run_is_no_longer_requested(runs: Runs) -> None:
+    when_asked_about_old(runs, retire_types)
+    result = runs.carry_out(concurrency=4)
+    assert (result["done"], result["failed"]) == (ANCHORS, ANCHORS), "nothing is left of the hedges"
+    written = [type_id for _, _, type_id, _ in runs.variants()]
+    assert written.count("verbal") == ANCHORS and 0 < written.count("lexical") < ANCHORS - 8
+    assert not {"word", "phrase"} & set(written)
+    assert not any('"word"' in prompt for prompt in runs.server.asked)
+
+
+def test_answers_that_come_in_any_order_are_stored_with_their_anchors(runs: Runs) -> None:
+    runs.server.spread = 0.3
+    runs.carry_out(concurrency=32)
+    order = runs.all(select(Answer.call_id).order_by(col(Answer.id)))
+    assert order != sorted(order), "otherwise this test shows nothing"
+    runs.assert_complete()
 
 
 # -- reports and costs ----------------------------------------------------------------------------
@@ -322,12 +406,10 @@ def test_an_estimate_rests_on_a_trial_and_comes_true(runs: Runs) -> None:
     runs.server.delay = 0.02
     how = {"price": PRICE, "concurrency": 4}
     request = checked_request({"model": "fake", "base_url": runs.address} | how)
-    with reading(runs.engine) as session:
-        before = estimate(session, request)
+    before = runs.read(estimate, request)
     assert (before.anchors, before.total_calls, before.cost) == (ANCHORS, CALLS, None)
     runs.carry_out(**how, selection={"limit": 3})
-    with reading(runs.engine) as session:
-        estimated = estimate(session, request)
+    estimated = runs.read(estimate, request)
     assert (estimated.anchors, estimated.total_calls, estimated.based_on) == (
         ANCHORS - 3,
         CALLS - 6,
@@ -344,11 +426,10 @@ def test_costs_add_up_and_are_reported_by_type_and_accepted_variant(runs: Runs) 
         verbal = select(Variant).where(Variant.type_id == "verbal").order_by(Variant.id).limit(10)
         for variant in session.execute(verbal).scalars():
             actions.accept(session, actions.shown(variant), reviewer_id=person(session))
-    with reading(runs.engine) as session:
-        rows = {row.type_id: row for row in cost_rows(session)}
-        spent = session.execute(select(func.sum(Answer.cost))).scalar_one()
-        assert [row.type_id for row in cost_rows(session, run_id=1)] == list(rows)
-        assert cost_rows(session, run_id=2) == []
+    rows = {row.type_id: row for row in runs.read(cost_rows)}
+    spent = sum(runs.all(Answer.cost))
+    assert [row.type_id for row in runs.read(cost_rows, run_id=1)] == list(rows)
+    assert runs.read(cost_rows, run_id=2) == []
     assert sum(row.cost for row in rows.values()) == pytest.approx(spent)
     assert spent == pytest.approx(result["cost"], abs=1e-5)
     found = rows["verbal"]
@@ -375,5 +456,5 @@ def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_bette
 
 
 def test_an_amount_below_a_cent_does_not_read_as_nothing() -> None:
-    amounts = (0, 1234.5, 0.01, 0.005, 0.0000412)
-    assert [*map(dollars, amounts)] == ["$0.00", "$1,234.50", "$0.01", "$0.0050", "$0.000041"]
+    found = [dollars(amount) for amount in (0, 1234.5, 0.01, 0.005, 0.0000412)]
+    assert found == ["$0.00", "$1,234.50", "$0.01", "$0.0050", "$0.000041"]

@@ -10,15 +10,15 @@ import pytest
 from curation.language.wordnet import files as wordnet
 
 SYNSETS = {
-    "adj": [
-        ("solvable", ["!1"], "unsolvable"),
-        ("lone", [], ""),
-        ("plump", ["!1"], "gaunt"),
-        ("hopeful", ["!1"], "hopeless"),
-        ("tapered", ["!1"], "untapered"),
-        ("rare", ["!1"], "unrare"),
+    ("adj", "a"): [
+        ("solvable", "unsolvable"),
+        ("lone", ""),
+        ("plump", "gaunt"),
+        ("hopeful", "hopeless"),
+        ("tapered", "untapered"),
+        ("rare", "unrare"),
     ],
-    "adv": [("thriftily", ["!1"], "unthriftily")],
+    ("adv", "r"): [("thriftily", "unthriftily")],
 }
 COUNTS = "rare%3:00:00:: 1 1\nrare%5:00:01:raw:00 2 9\n"
 
@@ -36,16 +36,16 @@ def small_wordnet(no_wordnet: None, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     folder = tmp_path / "dict"
     folder.mkdir()
     licence = "  1 This software and database is being provided to you, the LICENSEE.  \n"
-    for part, synsets in SYNSETS.items():
+    for (part, letter), synsets in SYNSETS.items():
         data, index = licence, licence
-        for word, pointers, antonym in synsets:
+        for word, antonym in synsets:
             place = len(data)
-            other = place + len(_synset(place, word, part, 0 if pointers else None))
-            data += _synset(place, word, part, other if pointers else None)
-            index += _entry(word, part, place, extra=2 if word == "rare" else 1)
+            other = place + len(_synset(place, word, letter, 0 if antonym else None))
+            data += _synset(place, word, letter, other if antonym else None)
+            index += _entry(word, letter, place, senses=2 if word == "rare" else 1)
             if antonym:
-                data += _synset(other, antonym, part, place)
-                index += _entry(antonym, part, other, extra=1)
+                data += _synset(other, antonym, letter, place)
+                index += _entry(antonym, letter, other, senses=1)
         (folder / f"data.{part}").write_text(data, encoding="ascii")
         (folder / f"index.{part}").write_text(index, encoding="ascii")
     (folder / "cntlist.rev").write_text(COUNTS, encoding="ascii")
@@ -53,13 +53,10 @@ def small_wordnet(no_wordnet: None, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     return folder
 
 
-def _synset(place: int, word: str, part: str, antonym: int | None) -> str:
-    letter = {"adj": "a", "adv": "r"}[part]
+def _synset(place: int, word: str, letter: str, antonym: int | None) -> str:
     pointers = "000" if antonym is None else f"001 ! {antonym:08d} {letter} 0101"
     return f'{place:08d} 00 {letter} 01 {word}(p) 0 {pointers} | a gloss; "an example"  \n'
 
 
-def _entry(word: str, part: str, place: int, *, extra: int) -> str:
-    letter = {"adj": "a", "adv": "r"}[part]
-    offsets = " ".join([f"{place:08d}"] * extra)
-    return f"{word} {letter} {extra} 1 ! {extra} 0 {offsets}  \n"
+def _entry(word: str, letter: str, place: int, *, senses: int) -> str:
+    return f"{word} {letter} {senses} 1 ! {senses} 0 {f'{place:08d} ' * senses} \n"

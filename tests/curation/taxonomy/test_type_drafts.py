@@ -167,8 +167,8 @@ def test_two_ids_fit_into_the_name_of_a_figure() -> None:
     longest = "x" * 36
     second = free_id("x" * 80, {longest})
     assert second == "x" * 34 + "_2"
-    room = RunMetric.__table__.c.name.type.length  # type: ignore[attr-defined]
-    assert len(f"ranked:{longest}>{second}") <= room
+    column = RunMetric.__table__.c.name  # type: ignore[attr-defined]
+    assert len(f"ranked:{longest}>{second}") <= column.type.length
 
 
 @given(label=st.text(max_size=60), taken=st.sets(st.sampled_from(["a", "type", "type_2", "all"])))
