@@ -20,3 +20,16 @@ def desk(engine: Engine, fill: Fill) -> Desk:
 
     fill(engine, made)
     return Desk(engine)
+
+
+@pytest.fixture
+def twelve(engine: Engine, fill: Fill) -> Desk:
+    """A project with twelve families, whose verbal variants are 1, 8 and so on, and Ada."""
+
+    def made(session: Session) -> None:
+        for n in range(12):
+            add_family(session, f"Bridge {n} is safe.", subject=f"bridge {n}")
+        person(session)
+
+    fill(engine, made)
+    return Desk(engine)

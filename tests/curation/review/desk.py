@@ -1,10 +1,12 @@
 """People who decide on variants in tests, each time in a transaction of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -18,8 +20,8 @@ from curation.review.status import Standing
 from curation.review.undo import Undone
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Anchor, Status, Variant, Verdict
-from tests.support.factories import ANCHOR, add_family, person
+from db.models import Anchor, Lease, Status, Variant, Verdict
+from tests.support.factories import ANCHOR, add_family, add_opinion, person
 
 A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
 VERBAL, ABSOLUTE, AFFIXAL, LEXICAL, WORD, PHRASE, ANTONYM = range(1, 8)
@@ -97,6 +99,23 @@ class Desk:
         card = self.read(shown_to_settle, self.uid(variant_id))
         return self.decide(who, card, verdict, **more)
 
+    def opine(self, judge: int, variant_id: int, verdict: Verdict = A, **more: Any) -> bool:
+        """Store a judge's opinion. Returns whether it was stored."""
+        with writing(self.engine) as session:
+            variant = session.get_one(Variant, variant_id)
+            return add_opinion(session, variant, verdict, reviewer_id=judge, **more)
+
+    def change(self, *variant_ids: int, **values: Any) -> None:
+        """Set columns of variants, or of all variants if none is given."""
+        query = update(Variant).values(values)
+        self.write(
+            Session.execute,
+            query.where(col(Variant.id).in_(variant_ids)) if variant_ids else query,
+        )
+
+    def let_leases_expire(self) -> None:
+        self.write(Session.execute, update(Lease).values(until=datetime(2020, 1, 1, tzinfo=UTC)))
+
     def undo(self, who: Who = "Ada", **more: Any) -> Undone | None:
         return self.write(actions.undo, reviewer_id=self.who(who), **more)
 
@@ -133,3 +152,16 @@ class Desk:
 def refused(fact: str = "") -> Any:
     """Expect a refusal that names this fact."""
     return pytest.raises(HedgerowError, match=fact or None)
+
+
+@contextmanager
+def statements(engine: Engine) -> Iterator[list[tuple[str, Any]]]:
+    """The statements that are executed meanwhile, with their parameters."""
+    made: list[tuple[str, Any]] = []
+
+    def note(*args: Any) -> None:
+        made.append((args[2], args[3]))
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield made
+    event.remove(engine, "before_cursor_execute", note)

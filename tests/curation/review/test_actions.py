@@ -146,11 +146,11 @@ def test_a_replaced_wording_takes_no_verdict_unless_its_card_is_older(desk: Desk
 
 def test_the_history_shows_undone_actions(desk: Desk) -> None:
     desk.decide("Ada", VERBAL, note="ok")
+    desk.decide("Bert", WORD)
     assert desk.read(decided_by, desk.who("Ada"), range(1, 8)) == {VERBAL}
     desk.undo()
     assert desk.read(decided_by, desk.who("Ada"), range(1, 8)) == set()
     desk.decide("Ada", VERBAL, R)
-    desk.decide("Bert", WORD)
     found = desk.read(history, VERBAL)
     rows = [(d.reviewer, d.verdict, d.retracted, d.note) for d in found]
     assert rows == [("Ada", A, True, "ok"), ("Ada", R, False, "")]

@@ -161,9 +161,8 @@ def test_unmeasured_variants_never_match_and_are_counted(six: Desk) -> None:
 def test_only_pending_variants_in_use_match_and_those_of_a_type_if_asked_for(
     measured: Desk,
 ) -> None:
-    with writing(measured.engine) as session:
-        session.get_one(Variant, 1).status = Status.ACCEPTED
-        session.get_one(Variant, 2).retired = True
+    measured.change(1, status=Status.ACCEPTED)
+    measured.change(2, retired=True)
     assert matches(measured, "no flags").by_type == {"verbal": 2, "word": 2}
     assert matches(measured, "no flags", types=("verbal",)).by_type == {"verbal": 2}
     with refused("verbal.*'verbl'"):

@@ -3,8 +3,6 @@
 from collections import Counter
 
 import pytest
-from scipy.stats import binomtest
-from sqlalchemy.orm import Session
 
 from curation.release.freezing import create_release
 from curation.review.bulk import find_matches, parse_rule
@@ -23,33 +21,18 @@ from curation.review.calibration.sample import (
 )
 from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
 from curation.review.opinions.stored import show_opinions
-from db.engine import writing
 from db.models import Decision, ReleaseItem, RunState, Status, Variant, Verdict
 from db.runs import create_run, get_run
 from tests.curation.review.desk import VERBAL, A, Desk, E, R, refused
-from tests.support.databases import Fill, both_databases
-from tests.support.factories import add_family, add_opinion, draw_sample, judge
+from tests.support.databases import both_databases
+from tests.support.factories import draw_sample, judge
 
 VARIANTS = [7 * number + VERBAL for number in range(12)]
 """The verbal variants of twelve families."""
 
 
-@pytest.fixture
-def twelve(engine: object, fill: Fill) -> Desk:
-    """Twelve families."""
-
-    def made(session: Session) -> None:
-        for n in range(12):
-            add_family(session, f"Bridge {n} is safe.", subject=f"bridge {n}")
-
-    fill(engine, made)
-    return Desk(engine)
-
-
 def opine(desk: Desk, name: str, variant_id: int, verdict: Verdict = A, **more: float) -> None:
-    with writing(desk.engine) as session:
-        variant = session.get_one(Variant, variant_id)
-        add_opinion(session, variant, verdict, reviewer_id=judge(session, name), **more)
+    desk.opine(desk.write(judge, name), variant_id, verdict, **more)
 
 
 def draw(desk: Desk, *types: str, **more: object) -> tuple[str, ...]:
@@ -57,17 +40,11 @@ def draw(desk: Desk, *types: str, **more: object) -> tuple[str, ...]:
     return desk.write(draw_sample, SampleRequest(types=types, **more)).uids
 
 
-def retire(desk: Desk, *variants: int) -> None:
-    with writing(desk.engine) as session:
-        for variant_id in variants:
-            session.get_one(Variant, variant_id).retired = True
-
-
 # -- the sample --------------------------------------------------------------------------------
 
 
 @both_databases
-def test_so_many_of_each_type_one_type_after_the_other(twelve: Desk) -> None:
+def test_so_many_of_each_type_one_type_after_the_other_chosen_by_the_seed(twelve: Desk) -> None:
     types = {one.uid: one.type_id for one in twelve.rows(Variant)}
     sample = twelve.write(draw_sample, SampleRequest(size=4, types=("word", "verbal")))
     assert [types[uid] for uid in sample.uids] == ["verbal"] * 4 + ["word"] * 4
@@ -75,9 +52,6 @@ def test_so_many_of_each_type_one_type_after_the_other(twelve: Desk) -> None:
     assert set(Counter(types[uid] for uid in every.uids).values()) == {12}
     assert [one.id for one in twelve.read(list_samples)] == [every.id, sample.id]
     assert twelve.read(get_run, sample.id).state is RunState.DONE
-
-
-def test_the_seed_decides_and_nothing_else(twelve: Desk) -> None:
     one, same, other = (draw(twelve, size=3, each_type=False, seed=seed) for seed in (1, 1, 2))
     assert one == same != other and len(one) == 3
 
@@ -88,7 +62,7 @@ def test_a_sample_leaves_out_variants_with_a_persons_decision_or_without_an_opin
 ) -> None:
     decided, judged, retired = VARIANTS[:3]
     twelve.decide("Ada", decided)
-    retire(twelve, retired)
+    twelve.change(retired, retired=True)
     opine(twelve, "fake", judged)
     gone = {twelve.uid(decided), twelve.uid(retired)}
     some = draw(twelve, "verbal")
@@ -105,7 +79,7 @@ def test_nothing_to_draw_and_unknown_names_are_reported(twelve: Desk) -> None:
         draw(twelve, "verb")
     with refused("no.* opinion|opinion"):
         draw(twelve, judges=("judge: x, prompt 1",))
-    retire(twelve, *range(1, 85))
+    twelve.change(retired=True)
     with refused("no variants"):
         draw(twelve)
     number = twelve.write(lambda s: create_run(s, kind="judge", parameters={}).id)
@@ -184,7 +158,10 @@ def test_judges_are_ranked_by_kappa(twelve: Desk) -> None:
     assert names == [f"judge: {name}, prompt 1" for name in ("good", "fair", "bad")]
 
 
+@pytest.mark.slow
 def test_kappa_and_precision_are_those_of_two_by_two_tables() -> None:
+    from scipy.stats import binomtest
+
     row = type_figures("verbal", {(A, A): 30, (A, R): 4, (R, A): 5, (E, R): 3, (R, R): 8})
     value, low, high = row.kappa
     chance = (34 * 35 + 16 * 15) / 50**2

@@ -38,6 +38,9 @@ def test_marking_settles_a_variant_that_nobody_disagrees_about(desk: Desk) -> No
     assert (found.verdict, found.reason, found.use) == (R, "wrong_scope", GoldUse.MIXED)
     assert found.explanation == "<b>Only the end.</b>"
     assert (found.maker, found.maker_id) == ("Lena", desk.who("Lena"))
+    desk.merge("Lena", into="Lena B.")
+    (found,) = gold(desk)
+    assert (found.maker, found.maker_id) == ("Lena B.", desk.who("Lena B."))
     assert desk.read(gold_items, of=[1]) == [found] == desk.read(gold_items, use=GoldUse.MIXED)
     assert desk.read(gold_items, of=[2]) == [] == desk.read(gold_items, use=GoldUse.TRAINING)
     assert desk.status(1) is Status.REJECTED
@@ -89,13 +92,6 @@ def test_a_corrected_or_retired_anchor_leaves_no_gold_item(desk: Desk) -> None:
     make(desk, number=2)
     desk.write(retire_anchor, 1)
     assert gold(desk) == []
-
-
-def test_the_maker_is_who_they_were_merged_into(desk: Desk) -> None:
-    make(desk)
-    desk.merge("Lena", into="Lena B.")
-    found = [(one.maker_id, one.maker) for one in gold(desk)]
-    assert found == [(desk.who("Lena B."), "Lena B.")]
 
 
 @pytest.mark.parametrize(

@@ -88,16 +88,15 @@ def test_the_database_only_lets_them_be_added(desk: Desk) -> None:
 
 
 def test_an_undone_note_leaves_card_and_count_but_not_the_history(desk: Desk) -> None:
-    note(desk, "Ada", VERBAL, "Stays.")
-    note(desk, "Ada", VERBAL, "Goes.")
-    note(desk, "Bert", VERBAL, "Another's.")
+    for who, what in (("Ada", "Stays."), ("Ada", "Goes."), ("Bert", "Another's.")):
+        note(desk, who, VERBAL, what)
     undone = desk.undone()
     assert (undone.variant_id, undone.done) == (VERBAL, Done.NOTE)
     assert [one.text for one in desk.read(notes, VERBAL)] == ["Stays.", "Another's."]
     assert desk.read(count_notes, VERBAL) == desk.read(card, VERBAL).notes == 2
     assert desk.read(count_notes, VERBAL, reviewer_id=desk.who("Ada")) == 1
-    removed = [(one.reviewer, one.text) for one in desk.read(removed_notes, VERBAL)]
-    assert removed == [("Ada", "Goes.")]
+    (removed,) = desk.read(removed_notes, VERBAL)
+    assert (removed.reviewer, removed.text) == ("Ada", "Goes.")
 
 
 @both_databases

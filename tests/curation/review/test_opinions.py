@@ -27,29 +27,18 @@ from curation.review.opinions.stored import (
     show_opinions,
 )
 from curation.review.queue import Order, next_variant
-from db.engine import writing
 from db.execution import execute
 from db.models import OpinionLook, Status, Variant
 from db.runs import create_run
 from db.settings import load_settings
 from tests.curation.review.desk import VERBAL, WORD, A, Desk, E, R, Verdict, refused
 from tests.support.databases import both_databases
-from tests.support.factories import add_opinion, judge, model
-
-
-def opine(desk: Desk, who: int, variant_id: int, verdict: Verdict = A, **more: object) -> bool:
-    with writing(desk.engine) as session:
-        variant = session.get_one(Variant, variant_id)
-        return add_opinion(session, variant, verdict, reviewer_id=who, **more)  # type: ignore[arg-type]
+from tests.support.factories import judge, model
 
 
 def look(desk: Desk, who: str, variant_id: int, *, own_first: bool = False) -> list[object]:
     more = {"reviewer_id": desk.who(who), "own_first": own_first}
     return list(desk.write(show_opinions, variant_id, **more))
-
-
-def statuses(desk: Desk) -> list[Status]:
-    return [one.status for one in desk.standings().values()]
 
 
 # -- opinions ----------------------------------------------------------------------------------
@@ -63,8 +52,8 @@ def who(desk: Desk) -> int:
     desk.decide("Cleo", 7)
     number = desk.write(judge)
     for variant_id in range(1, 4):
-        opine(desk, number, variant_id)
-    opine(desk, number, 4, E, certainty=0.4, suggestion="The bridge is hazardous.")
+        desk.opine(number, variant_id)
+    desk.opine(number, 4, E, certainty=0.4, suggestion="The bridge is hazardous.")
     return number
 
 
@@ -74,27 +63,28 @@ def test_an_opinion_changes_nothing_until_it_is_switched_on(desk: Desk, who: int
     assert desk.read(has_opinions)
     assert desk.read(judges) == [(who, "judge: fake, prompt 1", False, 4)]
     desk.write(model_verdicts.switch, who, counts=True)
-    assert statuses(desk)[:5] == ["accepted"] * 3 + ["rejected", "pending"]
-    opine(desk, who, 5, R)
+    statuses = [one.status for one in desk.standings().values()]
+    assert statuses[:5] == ["accepted"] * 3 + ["rejected", "pending"]
+    desk.opine(who, 5, R)
     desk.decide("Ada", 1, R)  # a person outranks it
     assert (desk.status(5), desk.status(1)) == (Status.REJECTED, Status.REJECTED)
 
 
 @both_databases
 def test_the_same_wording_is_judged_once_by_a_reviewer(desk: Desk, who: int) -> None:
-    assert not opine(desk, who, 1, R)
-    assert opine(desk, desk.write(judge, "other"), 1, R)
+    assert not desk.opine(who, 1, R)
+    assert desk.opine(desk.write(judge, "other"), 1, R)
     assert [one.verdict for one in desk.read(opinions_of, 1)] == [R, A]
     desk.correct(1)
     assert (desk.read(opinions_of, 1), desk.get(1).doubt) == ([], 0)
-    assert opine(desk, who, 1, R)
+    assert desk.opine(who, 1, R)
     assert [one.verdict for one in desk.read(opinions_of, 1)] == [R]
 
 
 def test_nobody_sees_an_opinion_without_asking(desk: Desk, who: int) -> None:
     card = desk.card(4)
     assert desk.read(history, 4) == []
-    opine(desk, desk.write(judge, "meanwhile"), 4)
+    desk.opine(desk.write(judge, "meanwhile"), 4)
     desk.decide("Bert", 4, R, reason="wrong_type")
     assert desk.decide("Ada", card, R, reason="wrong_type").overtaken == ("Bert",)
     assert [past.reviewer for past in desk.read(history, 4)] == ["Bert", "Ada"]
@@ -226,10 +216,9 @@ def test_doubt_is_between_0_and_1_and_certainty_lowers_it(
 @both_databases
 def test_the_queue_begins_with_the_most_doubtful_and_measuring_may_change_it(desk: Desk) -> None:
     who = desk.write(judge)
-    with writing(desk.engine) as session:
-        session.get_one(Variant, WORD).text = "The bridge is safe, they say."  # without its cue
-    opine(desk, who, VERBAL, certainty=0.7)
-    opine(desk, who, WORD, certainty=0.9)
+    desk.change(WORD, text="The bridge is safe, they say.")  # without its cue
+    desk.opine(who, VERBAL, certainty=0.7)
+    desk.opine(who, WORD, certainty=0.9)
     heads = []
     for measured in ([], [VERBAL, WORD]):
         desk.write(measure_variants, measured)
@@ -251,7 +240,7 @@ def test_agreement_by_hand(desk: Desk) -> None:
     for family, pairs in zip(families, zip(verbal, word, strict=True), strict=True):
         for type_id, (said, own) in zip(("verbal", "word"), pairs, strict=True):
             if said is not None:
-                opine(desk, who, family[type_id], said)
+                desk.opine(who, family[type_id], said)
             if own is not None:
                 desk.decide("Ada", family[type_id], own)
     # The latest verdict counts: Ada changes her mind, then undoes that; Bert agrees with the model.
@@ -260,11 +249,11 @@ def test_agreement_by_hand(desk: Desk) -> None:
     desk.undo()
     desk.decide("Bert", last, R)
     # Two do not count: one decided after looking, and one on an earlier text of the anchor.
-    opine(desk, who, VERBAL)
+    desk.opine(who, VERBAL)
     look(desk, "Ada", VERBAL)
     desk.decide("Ada", VERBAL)
     old = desk.family("A path is safe.", subject="path")["verbal"]
-    opine(desk, who, old)
+    desk.opine(who, old)
     desk.decide("Ada", old)
     desk.correct(old, "A wide path is safe.")
     look(desk, "Ada", last, own_first=True)  # after one's own verdict, this changes nothing

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, text, update
+from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
 from curation.anchors.sources import sources_in_use
@@ -22,8 +22,8 @@ from curation.review.queue import (
     status_counts,
 )
 from db.engine import reading, writing
-from db.models import Status, Variant
-from tests.curation.review.desk import VERBAL, WORD, Desk, E, R
+from db.models import Status
+from tests.curation.review.desk import VERBAL, WORD, Desk, E, R, statements
 from tests.support.databases import Fill, both_databases
 from tests.support.factories import ANCHOR, TEXTS, add_anchor, add_variant, model
 
@@ -81,17 +81,16 @@ def test_each_queue_has_every_order_with_own_anchors_before_those_of_a_corpus(
     queued: Desk, order: Order
 ) -> None:
     own = [OWN[position] for position in INDEXED[order][1]]
-    first = queued.read(sources_in_use)
-    assert list(first.items()) == [(1, "test"), (queued.get(1).source_id, CORPUS)]
     corpus = queued.get(1).source_id
+    assert list(queued.read(sources_in_use).items()) == [(1, "test"), (corpus, CORPUS)]
     for queue, values in (
         (Queue.PENDING, {}),
         (Queue.CONFLICT, {"status": Status.CONFLICT}),
         (Queue.MODEL_ONLY, {"status": Status.ACCEPTED, "model_only": True}),
         (Queue.SECOND_LOOK, {"status": Status.PENDING, "model_only": False, "second_look": True}),
     ):
-        with writing(queued.engine) as session:
-            session.execute(update(Variant).values(values or {"retired": False}))
+        if values:
+            queued.change(**values)
         found = order_of(queued, order, queue=queue)
         assert (found[:3], sorted(found[3:])) == (own, BUNDLED)
         assert order_of(queued, order, queue=queue, source_id=1) == own
@@ -129,15 +128,9 @@ def test_an_index_serves_each_order_and_what_others_have_begun(desk: Desk, order
 
 def plan_of(desk: Desk, queue: Queue, order: Order) -> str:
     """The database's plan for finding the next variant."""
-    made: list[tuple[str, Any]] = []
-
-    def note(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        made.append((statement, parameters))
-
     bert = desk.who("Bert")
-    event.listen(desk.engine, "before_cursor_execute", note)
-    desk.read(next_variant, type_ids=["verbal"], queue=queue, order=order, reviewer_id=bert)
-    event.remove(desk.engine, "before_cursor_execute", note)
+    with statements(desk.engine) as made:
+        desk.read(next_variant, type_ids=["verbal"], queue=queue, order=order, reviewer_id=bert)
     statement, parameters = made[-1]
     with reading(desk.engine) as session:
         connection, explain = session.connection(), "EXPLAIN QUERY PLAN"
@@ -176,6 +169,9 @@ def test_decisions_move_variants_from_queue_to_queue(desk: Desk) -> None:
         return {queue: found for queue in Queue if (found := order_of(desk, queue=queue))}
 
     llm = desk.write(model)
+    desk.change(WORD, retired=True)
+    assert queues() == {Queue.PENDING: [VERBAL]}
+    desk.change(WORD, retired=False)
     assert queues() == {Queue.PENDING: [VERBAL, WORD]}
     desk.decide(llm, VERBAL)
     desk.decide(llm, WORD)
@@ -189,8 +185,7 @@ def test_decisions_move_variants_from_queue_to_queue(desk: Desk) -> None:
     assert queues() == {Queue.MODEL_ONLY: [WORD], Queue.CONFLICT: [VERBAL]}
     desk.undo("Bert")
     desk.undo("Ada")
-    with writing(desk.engine) as session:
-        session.get_one(Variant, WORD).retired = True
+    desk.change(WORD, retired=True)
     assert queues() == {Queue.MODEL_ONLY: [VERBAL]}
     assert desk.read(awaiting_a_person, [VERBAL, WORD]) == {VERBAL}
     counts = desk.read(status_counts)

@@ -11,13 +11,9 @@ from sqlalchemy import Engine, Table, delete, insert, select, text, update
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.anchors.attributes import set_facts
 from curation.anchors.changes import correct_anchor, retire_anchor
-from curation.generation.costs.prices import set_price
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
-from curation.generation.request import Price
 from curation.project.opening import PRICES, put_setting
-from curation.project.shared_settings import change_threshold
 from curation.release.freezing import create_release
 from curation.review import actions
 from curation.review.assignment.planning import assign
@@ -48,15 +44,12 @@ from db.engine import reading, writing
 from db.models import Anchor, Decision, Reviewer, ReviewPosition, Run, Status, Variant
 from db.runs import create_run, request_cancel
 from db.settings import load_settings
-from tests.curation.review import desk
-from tests.curation.review.desk import VERBAL, A, Desk, R
+from tests.curation.review.desk import VERBAL, A, Desk, R, refused
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, person
 from tests.support.write_functions import stand_ins, write_functions
 from training.benchmarks.data.sources import keep_data
-from training.evaluation.probe_sets import Pasted, create_set
-from training.evaluation.probes import add_own_probe
 from training.runs.cancelling import cancel_run
 from training.runs.removal import delete_run
 
@@ -87,9 +80,9 @@ def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
     set_who_acts(None)
 
 
-def refused(role: Role) -> Any:
+def refuses(role: Role) -> Any:
     """Expect the refusal of a change that this role may not make."""
-    return desk.refused(FACTS[role])
+    return refused(FACTS[role])
 
 
 def act_as(engine: Engine, who: int | Role) -> None:
@@ -106,9 +99,8 @@ def content(engine: Engine) -> dict[str, list[Any]]:
         }
 
 
-def shown_card(session: Session, ids: Ids) -> actions.ShownCard:
-    """The card of the verbal variant, as shown now."""
-    return actions.shown(session.get_one(Variant, ids["verbal"]))
+def verbal(session: Session) -> actions.ShownCard:
+    return actions.shown(session.get_one(Variant, VERBAL))
 
 
 def anchor(session: Session) -> int:
@@ -126,15 +118,15 @@ OF_RUNS = {"store_cosines", "require_success", "execute"}
 Act = Callable[[Session, Ids], Any]
 
 OF_REVIEWERS: dict[str, Act] = {
-    "accept": lambda s, ids: actions.accept(s, shown_card(s, ids), reviewer_id=ids[Role.REVIEWER]),
+    "accept": lambda s, ids: actions.accept(s, verbal(s), reviewer_id=ids[Role.REVIEWER]),
     "reject": lambda s, ids: actions.reject(
-        s, shown_card(s, ids), reviewer_id=ids[Role.REVIEWER], reason="wrong_scope"
+        s, verbal(s), reviewer_id=ids[Role.REVIEWER], reason="wrong_scope"
     ),
     "reject a family": lambda s, ids: actions.reject_family(
-        s, shown_card(s, ids), reviewer_id=ids[Role.REVIEWER]
+        s, verbal(s), reviewer_id=ids[Role.REVIEWER]
     ),
     "edit": lambda s, ids: actions.edit(
-        s, shown_card(s, ids), reviewer_id=ids[Role.REVIEWER], text="The bridge isn't safe."
+        s, verbal(s), reviewer_id=ids[Role.REVIEWER], text="The bridge isn't safe."
     ),
     "write a variant": lambda s, ids: write_variant(
         s,
@@ -169,10 +161,7 @@ OF_LEADS: dict[str, Act] = {
         insist=True,
     ),
     "retire an anchor": lambda s, ids: retire_anchor(s, anchor(s)),
-    "describe anchors": lambda s, ids: set_facts(s, [anchor(s)], genre="news", language="en"),
     "release": lambda s, ids: create_release(s, name="", author_id=ids[Role.LEAD]),
-    "threshold": lambda s, ids: change_threshold(s, 45),
-    "price": lambda s, ids: set_price(s, "a-model", Price(prompt=1.0, completion=2.0)),
     "prompt": copied_prompt,
     "setting": lambda s, ids: put_setting(s, PRICES, {"a-model": None}),
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),
@@ -181,37 +170,25 @@ OF_LEADS: dict[str, Act] = {
     "role": lambda s, ids: by_id.give_role(s, ids[Role.VIEWER], Role.LEAD),
     "start a run": lambda s, ids: create_run(s, kind="measure", parameters={}),
     "cancel a run": lambda s, ids: request_cancel(s, ids["run"]),
-    "probe": lambda s, ids: add_own_probe(
-        s, anchor="It is hot.", text="It is not hot.", author_id=ids[Role.LEAD]
-    ),
-    "probe set": lambda s, ids: create_set(
-        s, name="mine", content=Pasted([], ["It is hot.", "It is cold."]), author_id=None
-    ),
 }
 
 
 @pytest.mark.parametrize("act", [*OF_REVIEWERS, *OF_LEADS])
 def test_what_each_role_may_do(engine: Engine, people: Ids, act: str) -> None:
-    do = (OF_REVIEWERS | OF_LEADS)[act]
-    for role in (Role.VIEWER, Role.REVIEWER):
-        if role is Role.REVIEWER and act in OF_REVIEWERS:
-            continue
-        act_as(engine, people[role])
-        before = content(engine)
-        with refused(role), writing(engine) as session:
-            do(session, people)
-        assert content(engine) == before
-        # The same holds for a session that was opened while the role was another one.
-        set_who_acts(None)
-        with refused(role), writing(engine) as session:
-            act_as(engine, people[role])
-            do(session, people)
-        assert content(engine) == before
-    allowed = Role.REVIEWER if act in OF_REVIEWERS else Role.LEAD
+    do, before = (OF_REVIEWERS | OF_LEADS)[act], content(engine)
+    ranks = [Role.VIEWER, Role.REVIEWER, Role.LEAD]
+    *refusing, allowed = ranks if act in OF_LEADS else ranks[:2]
+    for role in refusing:
+        for early in (True, False):  # or the role changes while a session is open
+            if early:
+                act_as(engine, people[role])
+            with refuses(role), writing(engine) as session:
+                act_as(engine, people[role])
+                do(session, people)
+            set_who_acts(None)
+            assert content(engine) == before
     act_as(engine, people[allowed])
-    before = content(engine)
-    with writing(engine) as session:
-        do(session, people)
+    Desk(engine).write(do, people)
     set_who_acts(None)
     assert content(engine) != before
 
@@ -228,7 +205,7 @@ def test_every_write_function_refuses_a_viewer(
     before = content(engine)
     for one in found:
         began: list[str] = []
-        with refused(Role.VIEWER):
+        with refuses(Role.VIEWER):
             if one.takes == "session":
                 with writing(engine) as session:
                     began.append(one.name)
@@ -259,12 +236,11 @@ def test_functions_that_open_sessions_themselves(engine: Engine, people: Ids, ho
             lambda: restore_backup(settings, home / "backup.zip", report=lambda *_: None),
             lambda: keep_data(settings.data_folder, "nevir", {"a.csv": b"x"}),
         ):
-            with refused(role):
+            with refuses(role):
                 act()
         assert not (settings.data_folder / "benchmarks").exists()
     set_who_acts(None)
-    with reading(engine) as session:
-        assert not session.get_one(Run, people["run"]).cancel_requested
+    assert not any(run.cancel_requested for run in Desk(engine).rows(Run))
 
 
 @both_databases
@@ -276,7 +252,7 @@ def test_no_statement_changes_a_table_that_is_not_for_the_role(
         for statement in _changes(table):
             if role is Role.REVIEWER and name in REVIEWER_TABLES:
                 continue
-            with refused(role), writing(engine) as session:
+            with refuses(role), writing(engine) as session:
                 act_as(engine, people[role])
                 session.connection().execute(statement)
             set_who_acts(None)
@@ -287,7 +263,7 @@ def test_no_statement_changes_a_table_that_is_not_for_the_role(
         "WITH gone AS (SELECT 1) DELETE FROM setting",
         "REPLACE INTO setting (key) VALUES ('x')",
     ):
-        with refused(role), writing(engine) as session:
+        with refuses(role), writing(engine) as session:
             act_as(engine, people[role])
             session.execute(text(raw))
         set_who_acts(None)
@@ -306,38 +282,32 @@ def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) 
         with reading(engine) as session:
             found = session.execute(text("WITH one AS (SELECT 1 AS n) SELECT n FROM one")).scalar()
             assert found == 1
-            with desk.refused():
+            with refused():
                 session.execute(text("WITH one AS (SELECT 1) DELETE FROM setting"))
 
 
-def test_a_role_counts_from_the_next_write_on(engine: Engine, people: Ids) -> None:
+def test_a_role_counts_from_the_next_write_on_but_not_for_the_project_itself(
+    engine: Engine, people: Ids
+) -> None:
+    note = OF_REVIEWERS["note"]
     act_as(engine, people[Role.REVIEWER])
-    Desk(engine).write(OF_REVIEWERS["note"], people)
+    Desk(engine).write(note, people)
     set_who_acts(None)
     Desk(engine).write(by_id.give_role, people[Role.REVIEWER], Role.VIEWER)
-    act_as(engine, people[Role.REVIEWER])
-    with refused(Role.VIEWER):
-        Desk(engine).write(OF_REVIEWERS["note"], people)
-
-
-def test_consequences_for_the_project_need_no_role(engine: Engine, people: Ids) -> None:
-    act_as(engine, people[Role.VIEWER])
-    with for_the_project(), writing(engine) as session:
-        ensure_reviewer(session, "Somebody new")
-    with refused(Role.VIEWER):
-        require(Role.REVIEWER)
-
-
-def test_nobody_who_has_to_sign_in_first_may_write(engine: Engine, people: Ids) -> None:
-    act_as(engine, Role.VIEWER)
-    with refused(Role.VIEWER):
-        Desk(engine).write(OF_REVIEWERS["note"], people)
+    for who in (people[Role.REVIEWER], Role.VIEWER):  # or somebody who has to sign in first
+        act_as(engine, who)
+        with refuses(Role.VIEWER):
+            Desk(engine).write(note, people)
+        with refuses(Role.VIEWER):
+            require(Role.REVIEWER)
+        with for_the_project():
+            Desk(engine).write(note, people)
 
 
 def test_the_last_lead_stays_one(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
         assert is_lead(session, people[Role.LEAD])
-        with desk.refused("'lead'"):
+        with refused("'lead'"):
             by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
         by_id.give_role(session, people[Role.VIEWER], Role.LEAD)
         by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
@@ -348,7 +318,7 @@ def test_the_settings_decide_for_who_signs_in(engine: Engine, people: Ids) -> No
     with writing(engine) as session:
         viewer = session.get_one(Reviewer, people[Role.VIEWER])
         viewer.identity = "https://id.example subject"
-        with desk.refused("HEDGEROW_SIGN_IN_LEADS"):
+        with refused("HEDGEROW_SIGN_IN_LEADS"):
             set_role(session, viewer, Role.LEAD)
         assert viewer.role is Role.VIEWER
 
@@ -431,7 +401,7 @@ def test_a_viewers_keys_decide_nothing(engine: Engine, people: Ids) -> None:
     before = content(engine)
     state = review(engine, people)
     act_as(engine, people[Role.VIEWER])
-    shown = Desk(engine).read(shown_card, people)
+    shown = Desk(engine).card(VERBAL)
     state.drawn[shown.action_id] = 0.0
     for press in (
         lambda: state.accept(shown),

@@ -80,8 +80,8 @@ def test_rejecting_the_family_from_a_card_in_conflict_settles_the_other_conflict
     card = conflict.read(shown_to_settle, conflict.uid(VERBAL))
     conflict.write(actions.reject_family, card, reviewer_id=conflict.who("Cleo"))
     assert {one.status for one in conflict.standings().values()} == {Status.REJECTED}
-    settlements = {one.variant_id for one in conflict.rows(Decision) if one.adjudicates}
-    assert settlements == {VERBAL, ANTONYM}
+    rows = conflict.rows(Decision)
+    assert {one.variant_id for one in rows if one.adjudicates} == {VERBAL, ANTONYM}
 
 
 @both_databases

@@ -18,10 +18,10 @@ from curation.review.notes import add_note
 from curation.review.opinions.stored import show_opinions
 from curation.review.queue import Queue
 from db.engine import writing
-from db.models import Decision, GoldUse, Status, Variant
+from db.models import Decision, GoldUse, Status
 from tests.curation.review.desk import A, Desk, R, refused
 from tests.support.databases import both_databases
-from tests.support.factories import add_family, add_opinion, draw_sample, judge, person
+from tests.support.factories import add_family, draw_sample, judge, person
 from tests.support.reviewing import colleague, draw, status
 
 GOLD = 15
@@ -166,8 +166,10 @@ def test_without_a_rate_and_in_practice_there_are_no_gold_items(
     assert draw(gold).variant_id != GOLD
 
 
-@pytest.fixture
-def many(state: ReviewState) -> ReviewState:
+@pytest.mark.slow
+def test_one_card_in_so_many_is_a_gold_item_and_a_restart_changes_nothing(
+    state: ReviewState, desk: Desk
+) -> None:
     """Twenty gold items among 100 pending variants; one card in five."""
     with writing(state.engine) as session:
         lena = person(session, "Lena")
@@ -176,27 +178,19 @@ def many(state: ReviewState) -> ReviewState:
             if number % 6 == 0:
                 items.mark(session, family["verbal"].uid, A, reviewer_id=lena)
         put_setting(session, GOLD_RATE, 5)
-    state.recount()
-    return state
-
-
-@pytest.mark.slow
-def test_one_card_in_so_many_is_a_gold_item_and_a_restart_changes_nothing(
-    many: ReviewState,
-) -> None:
     seen: list[bool] = []
     for number in range(75):
         if number % 7 == 0:  # another window, another day
-            many = colleague(many, "Ada")
-        card = draw(many)
+            window = colleague(state, "Ada")
+        card = draw(window)
         seen.append(card.gold)
-        many.accept(card)
+        window.accept(card)
     places = [place for place, is_gold in enumerate(seen) if is_gold]
     gaps = {later - earlier for earlier, later in pairwise(places)}
     assert 10 <= len(places) <= 20 and max(gaps) <= 9 and len(gaps) > 3  # nobody can count them
     first = {
-        Desk(many.engine).read(mixing.due, key, type_ids=["verbal"], source_id=None, passed=())
-        for key in Desk(many.engine).people("Ben", "Cleo", "Dora", "Eve")
+        desk.read(mixing.due, key, type_ids=["verbal"], source_id=None, passed=())
+        for key in desk.people("Ben", "Cleo", "Dora", "Eve")
     }
     assert len(first) > 1  # each has an order of their own
 
@@ -277,10 +271,8 @@ def test_in_the_queue_its_cards_are_blind_too_and_the_others_are_not(
 def test_the_opinion_on_such_a_card_is_shown_after_your_decision(
     state: ReviewState, desk: Desk
 ) -> None:
-    with writing(state.engine) as session:
-        for variant_id in (1, 8, 15):
-            variant = session.get_one(Variant, variant_id)
-            add_opinion(session, variant, reviewer_id=judge(session))
+    for variant_id in (1, 8, 15):
+        desk.opine(desk.write(judge), variant_id)
     opened(state, sample(desk))
     card = draw(state)
     who = {"reviewer_id": state.reviewer_id, "own_first": card.blind}

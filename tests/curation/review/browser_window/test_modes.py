@@ -1,7 +1,6 @@
 """Blind mode, permalinks, second looks, selections, and one source."""
 
 import pytest
-from sqlalchemy import event, update
 
 from curation.corpora.corpus import CORPORA
 from curation.review.browser_window.key_actions import ReviewState
@@ -9,9 +8,8 @@ from curation.review.browser_window.messages import OUTDATED
 from curation.review.browser_window.selection import VariantSelection
 from curation.review.history import history
 from curation.review.queue import Order, Queue
-from db.engine import writing
-from db.models import Status, Variant
-from tests.curation.review.desk import Desk
+from db.models import Status
+from tests.curation.review.desk import Desk, statements
 from tests.support.reviewing import colleague, draw, draw_same, status
 
 CORPUS = CORPORA["claims"].source
@@ -41,11 +39,11 @@ def test_blind_mode_shows_others_verdicts_only_after_the_own_one(
     assert first in state.view().hidden
 
 
-def test_blind_mode_does_not_use_an_order_that_reveals_the_diagnostics(state: ReviewState) -> None:
-    with writing(state.engine) as session:
-        for variant_id in range(1, 22):
-            variant = session.get_one(Variant, variant_id)
-            variant.suspicion, variant.random_key = variant_id / 100, abs(variant_id - 8) / 100
+def test_blind_mode_does_not_use_an_order_that_reveals_the_diagnostics(
+    state: ReviewState, desk: Desk
+) -> None:
+    for variant_id in (1, 8, 15):
+        desk.change(variant_id, suspicion=variant_id / 100, random_key=abs(variant_id - 8) / 100)
     state.order = Order.SUSPICIOUS
     assert draw(state).variant_id == 15
     state.restart()
@@ -130,18 +128,12 @@ def test_a_selection_skips_variants_that_a_colleague_has_decided(state: ReviewSt
 
 def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewState) -> None:
     """Ids are looked up a few at a time, however long the selection is."""
-    statements: list[str] = []
     state.take(VariantSelection((1, *range(10_000, 20_000)), "a brush"))
-
-    def count(*args: object) -> None:
-        statements.append(str(args[2]))
-
     card = draw(state)
-    event.listen(state.engine, "before_cursor_execute", count)
-    state.accept(card)
-    state.view()
-    event.remove(state.engine, "before_cursor_execute", count)
-    assert len([s for s in statements if s.startswith("SELECT")]) < 30
+    with statements(state.engine) as made:
+        state.accept(card)
+        state.view()
+    assert len([one for one, _ in made if one.startswith("SELECT")]) < 30
 
 
 def test_one_source_can_be_reviewed_and_its_counts_add_up(state: ReviewState, desk: Desk) -> None:
@@ -180,8 +172,7 @@ def test_one_source_can_be_reviewed_and_its_counts_add_up(state: ReviewState, de
 def test_own_anchors_come_before_those_of_a_corpus_in_both_views(
     state: ReviewState, desk: Desk, by_family: bool
 ) -> None:
-    with writing(state.engine) as session:
-        session.execute(update(Variant).values(retired=True))
+    desk.change(retired=True)
     desk.family("The door is safe.", source=CORPUS)
     mine = desk.family("The lift is safe.")["verbal"]
     state.by_family = by_family

@@ -1,12 +1,10 @@
 """The next window finds a lost window's position and drafts. Open windows keep their own."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import update
 
 from curation.review import leases
 from curation.review.browser_window.adjudicating import AdjudicationState
@@ -17,7 +15,7 @@ from curation.review.queue import Order, Queue
 from db.columns import now
 from db.engine import writing
 from db.models import ReviewPosition
-from tests.curation.review.desk import Desk
+from tests.curation.review.desk import Desk, statements
 from tests.support.databases import both_databases
 from tests.support.reviewing import colleague, draw
 
@@ -65,18 +63,6 @@ def move(state: ReviewState, **values: object) -> None:
     """Change what is stored about the windows' places."""
     with writing(state.engine) as session:
         session.execute(update(ReviewPosition).values(**values))
-
-
-@contextmanager
-def statements(state: ReviewState) -> Iterator[list[str]]:
-    found: list[str] = []
-
-    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
-        found.append(statement.split("\n")[0])
-
-    event.listen(state.engine, "before_cursor_execute", note)
-    yield found
-    event.remove(state.engine, "before_cursor_execute", note)
 
 
 # -- places ------------------------------------------------------------------------------------
@@ -196,11 +182,11 @@ def test_a_place_that_another_version_stored_is_skipped(
 def test_a_decision_costs_one_write_more_and_drafts_on_other_cards_none(state: ReviewState) -> None:
     type_in(state, 14)  # a variant of another family
     shown = draw(state)
-    with statements(state) as made:
+    with statements(state.engine) as made:
         state.accept(shown)
         draw(state)
-    assert len([one for one in made if "review_position" in one]) == 1
-    assert not [one for one in made if "draft" in one]
+    assert len([one for one, _ in made if "review_position" in one.split("\n")[0]]) == 1
+    assert not [one for one, _ in made if "draft" in one.split("\n")[0]]
 
 
 # -- drafts ------------------------------------------------------------------------------------
@@ -271,6 +257,6 @@ def test_a_draft_holds_whatever_is_typed_and_is_stored_once_for_each_change(
     state.keep(1, DraftKind.NOTE, {"text": typed}, untouched={"text": ""})
     assert draft(state, DraftKind.NOTE) == {"text": typed.replace("\0", "")}
     type_in(state, 1)
-    with statements(state) as made:
+    with statements(state.engine) as made:
         state.keep(1, DraftKind.EDIT, TYPED, untouched=OLD)
     assert made == []

@@ -64,6 +64,10 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     assert "Several people" in desk.read(ada.why_veiled, focus.variant)
     ada.reject(first, "wrong_scope", "Narrow.")
     draw(ada)
+    desk.write(add_note, FIRST, reviewer_id=ada.reviewer_id, text="Bad.")
+    desk.write(mark, FIRST, reviewer_id=ada.reviewer_id, remark="I would not take it.")
+    for window in (bert, adjudication(bert)):
+        assert desk.read(window.veiled_ids, [FIRST]) == {FIRST}
     bert.recount()
     assert (ada.pending("verbal"), bert.pending("verbal")) == (2, 3)
     second = draw(bert)
@@ -171,15 +175,6 @@ def test_a_correction_asks_all_of_them_again(pair: Pair, desk: Desk) -> None:
     ada.accept(draw(ada))
     bert.recount()
     assert draw(bert).variant_id == FIRST
-
-
-def test_a_note_and_a_mark_of_somebody_else_stay_hidden(pair: Pair, desk: Desk) -> None:
-    ada, bert = pair
-    ada.accept(draw(ada))
-    desk.write(add_note, FIRST, reviewer_id=ada.reviewer_id, text="Good.")
-    desk.write(mark, FIRST, reviewer_id=ada.reviewer_id, remark="I would take it.")
-    for window in (bert, adjudication(bert)):
-        assert desk.read(window.veiled_ids, [FIRST]) == {FIRST}
 
 
 def test_without_an_assignment_one_decision_is_enough_and_a_later_one_asks_others(

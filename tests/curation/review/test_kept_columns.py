@@ -1,6 +1,9 @@
-"""Whatever people and models do, kept columns and queues match their definitions."""
+"""Whatever people and models do, and however the assignment changes, the kept columns and the
+queues match their definitions."""
 
 import random
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -9,6 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
+from curation.content_uids import HOLDOUT_SALT, OVERLAP_SALT, SPLIT_SALT
 from curation.review import actions
 from curation.review.assignment.plan import Plan, current_plan
 from curation.review.assignment.planning import assign
@@ -22,10 +26,12 @@ from curation.review.people import by_id
 from curation.review.queue import Order, Queue, among, count_left, next_variant
 from curation.review.settling import contested
 from curation.review.shown_card import ShownCard, shown
+from curation.upkeep.kept_values import CHECKS
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant
-from tests.curation.review.desk import A, Desk, E, R
+from db.settings import Settings
+from tests.curation.review.desk import VERBAL, WORD, A, Desk, E, R
 from tests.support.databases import both_databases
 from tests.support.factories import TEXTS, add_family, add_opinion, judge, model, person
 
@@ -84,41 +90,29 @@ class History:
         variant = dice.choice(session.execute(select(Variant)).scalars().all())
         card = self.card(session, variant)
         who, other = dice.sample(self.people, 2)
-        if kind in ("accept", "model"):
-            decides = who if kind == "accept" else dice.choice(self.models)
-            actions.accept(session, card, reviewer_id=decides)
-        elif kind == "reject":
-            actions.reject(session, card, reviewer_id=who, reason="wrong_scope")
-        elif kind == "edit":
-            text = dice.choice(["One wording.", "Another wording.", variant.text + "!"])
-            actions.edit(session, card, reviewer_id=who, text=text)
-        elif kind == "retype":
-            actions.edit(session, card, reviewer_id=who, type_id=dice.choice(["verbal", "word"]))
-        elif kind == "cue":
-            actions.edit(session, card, reviewer_id=who, cue=dice.choice(["seems", "maybe"]))
-        elif kind == "undo":
-            actions.undo(session, reviewer_id=who)
-        elif kind == "family":
-            actions.reject_family(session, card, reviewer_id=who)
-        elif kind == "rule":
-            rule = parse_rule(dice.choice(["source = test", "source != test"]))
-            apply_rule(session, rule, verdict=A, reviewer_id=who, types=["word"])
-        elif kind == "correct":
-            old = session.get_one(Anchor, variant.anchor_id)
-            wording = f"Wording {old.id} {old.revision + 1}."
-            correct_anchor(
-                session, old.id, wording, reviewer_id=who, expected_revision=old.revision
-            )
-        elif kind == "retire":
-            variant.retired = not variant.retired
-        elif kind == "opinion":
-            self.give_opinion(session, variant)
-        elif kind == "merge":
-            by_id.merge(session, person=who, into=other)
-        elif kind == "separate":
-            by_id.separate(session, dice.choice(self.people))
-        elif kind == "plan":
-            assign(session, reviewers=dice.choice([2, 3]), share=dice.choice([0, 0.4, 0.8, 1]))
+        mine: dict[str, int] = {"reviewer_id": who}
+        text = dice.choice(["One wording.", "Another wording.", variant.text + "!"])
+        type_id, cue = dice.choice(["verbal", "word"]), dice.choice(["seems", "maybe"])
+        rule = parse_rule(dice.choice(["source = test", "source != test"]))
+        share = dice.choice([0, 0.4, 0.8, 1])
+        do: dict[str, Callable[[], object]] = {
+            "accept": lambda: actions.accept(session, card, **mine),
+            "model": lambda: actions.accept(session, card, reviewer_id=dice.choice(self.models)),
+            "reject": lambda: actions.reject(session, card, **mine, reason="wrong_scope"),
+            "edit": lambda: actions.edit(session, card, **mine, text=text),
+            "retype": lambda: actions.edit(session, card, **mine, type_id=type_id),
+            "cue": lambda: actions.edit(session, card, **mine, cue=cue),
+            "undo": lambda: actions.undo(session, **mine),
+            "family": lambda: actions.reject_family(session, card, **mine),
+            "rule": lambda: apply_rule(session, rule, verdict=A, **mine, types=["word"]),
+            "correct": lambda: correct(session, variant.anchor_id, who),
+            "retire": lambda: setattr(variant, "retired", not variant.retired),
+            "opinion": lambda: self.give_opinion(session, variant),
+            "merge": lambda: by_id.merge(session, person=who, into=other),
+            "separate": lambda: by_id.separate(session, dice.choice(self.people)),
+            "plan": lambda: assign(session, reviewers=dice.choice([2, 3]), share=share),
+        }
+        do[kind]()
 
     def give_opinion(self, session: Session, variant: Variant) -> None:
         """One of a judge that does not count changes nothing."""
@@ -128,6 +122,12 @@ class History:
         session.expire_all()
         if not session.get_one(Reviewer, who).counts:
             assert (variant.version, variant.status) == before
+
+
+def correct(session: Session, anchor_id: int, who: int) -> None:
+    now = session.get_one(Anchor, anchor_id).revision
+    wording = f"Wording {anchor_id} {now + 1}."
+    correct_anchor(session, anchor_id, wording, reviewer_id=who, expected_revision=now)
 
 
 def decided_by_people(session: Session) -> set[int]:
@@ -240,3 +240,89 @@ def test_every_queue_is_worked_off_and_every_variant_gets_its_verdicts(engine: E
             assert (len(have), variant.verdicts_by) == (plan.wanted(variant.uid), "")
     assert sum(number for (who, _), number in done.items() if who == ids[0]) == 5
     assert done.get((ids[1], "verbal"), 0) <= 1
+
+
+# -- while the assignment or people change ------------------------------------------------------
+
+
+def asked(desk: Desk, who: str) -> set[int]:
+    """Which of the two variants are pending for a person."""
+    return desk.read(among, [VERBAL, WORD], Queue.PENDING, reviewer_id=desk.who(who))
+
+
+@both_databases
+def test_a_decision_stored_while_the_assignment_changes_goes_by_the_new_one(desk: Desk) -> None:
+    ada = desk.who("Ada")
+    has_decided, ends = threading.Event(), threading.Event()
+
+    def decide() -> None:
+        with writing(desk.engine) as session:
+            card = actions.shown(session.get_one(Variant, VERBAL))
+            actions.accept(session, card, reviewer_id=ada)
+            has_decided.set()
+            assert ends.wait(30)
+
+    deciding = threading.Thread(target=decide)
+    changing = threading.Thread(
+        target=desk.write, args=[assign], kwargs={"reviewers": 2, "share": 1}
+    )
+    deciding.start()
+    assert has_decided.wait(30)
+    changing.start()
+    changing.join(0.5)
+    assert changing.is_alive()  # it waits for the decision
+    ends.set()
+    deciding.join()
+    changing.join()
+    assert desk.read(current_plan) == Plan(2, 1.0)
+    assert desk.standings()[VERBAL].verdicts_by == f",{ada},"
+    assert (asked(desk, "Bert"), asked(desk, "Ada")) == ({VERBAL, WORD}, {WORD})
+
+
+@both_databases
+def test_merged_people_are_one(desk: Desk) -> None:
+    desk.write(assign, reviewers=2, share=1)
+    for variant_id, who in ((VERBAL, "Ada"), (VERBAL, "Adah"), (WORD, "Adah")):
+        desk.decide(who, variant_id)
+    people = ("Ada", "Adah", "Bert")
+    before = [{WORD}, set(), {WORD}]
+    assert [asked(desk, who) for who in people] == before
+    desk.merge("Adah", into="Ada")
+    assert [asked(desk, who) for who in people] == [set(), set(), {VERBAL, WORD}]
+    desk.standings()
+    desk.separate("Adah")
+    assert [asked(desk, who) for who in people] == before
+    desk.standings()
+
+
+def test_the_check_finds_and_repairs_a_wrong_value(desk: Desk) -> None:
+    desk.change(VERBAL, verdicts_by=",1,")
+    check = next(check for check in CHECKS if check.id == "status")
+    found = desk.read(check.find, Settings(database_url=""))
+    assert found.number == 1 and check.repair is not None
+    desk.write(check.repair, found)
+    assert desk.read(check.find, Settings(database_url="")).number == 0
+    assert desk.standings()[VERBAL].verdicts_by == ""
+
+
+@both_databases
+def test_a_share_of_the_variants_only_grows(desk: Desk) -> None:
+    for variant_id in range(1, 8):
+        desk.decide("Ada", variant_id)
+    desk.families(3)
+    for variant_id in range(8, 29):
+        desk.decide("Ada", variant_id, A)
+    begun: list[set[int]] = []
+    for share in (0.2, 0.5, 0.8, 1):
+        desk.write(assign, reviewers=2, share=share)
+        begun.append({key for key, one in desk.standings().items() if one.verdicts_by})
+    assert begun[0] < begun[1] < begun[2] < begun[3] == set(range(1, 29))
+
+
+def test_the_assignment_is_independent_of_the_other_hashes() -> None:
+    assert len({OVERLAP_SALT, SPLIT_SALT, HOLDOUT_SALT}) == 3
+    uids = [f"{number:016x}" for number in range(4000)]
+    chosen = {uid for uid in uids if Plan(2, 0.2).wanted(uid) == 2}
+    assert 0.17 < len(chosen) / len(uids) < 0.23
+    assert chosen < {uid for uid in uids if Plan(3, 0.5).wanted(uid) == 3}
+    assert not any(Plan(2, 0.0).wanted(uid) > 1 for uid in uids)
