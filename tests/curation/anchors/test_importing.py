@@ -41,11 +41,9 @@ from curation.review.decisions import compute_standing
 from curation.review.opinions.model_verdicts import apply_switch, find_model, plan_switch
 from curation.review.people.reviewers import LABELS
 from curation.review.queue import next_variant
-from curation.taxonomy.guideline import ExampleKind, parse_guideline
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.taxonomy.own_types import add_type, restore_type, retire_type
 from curation.taxonomy.project_types import all_types, list_types, seed_taxonomy
-from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.taxonomy.type_drafts import OwnType
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -526,15 +524,6 @@ def test_large_numbers_wait_for_the_next_diagnostics_run(
 ) -> None:
     monkeypatch.setattr("curation.anchors.importing.nli_insert.MEASURED_AT_ONCE", 4)
     assert load(session).originals.measured is False and count_without_measures(session) == 5
-
-
-def test_their_guidelines_name_reasons_that_there_are() -> None:
-    labels = {reason.label.lower() for reason in REJECT_REASONS}
-    for wanted in ORIGINAL_TYPES.values():
-        guideline = parse_guideline(wanted.guideline)
-        assert guideline.asked_for and guideline.rules
-        assert {example.verdict for example in guideline.of(ExampleKind.BAD)} <= labels
-        assert guideline.of(ExampleKind.GOOD) and guideline.of(ExampleKind.BORDERLINE)
 
 
 @pytest.mark.databases("postgresql")

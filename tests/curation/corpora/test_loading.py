@@ -215,22 +215,15 @@ def test_the_starter_corpus_arrives_and_a_second_loading_changes_nothing(
         assert sum(number[Status.REJECTED] for number in found.values()) == 1
         assert sum(number[Status.CONFLICT] for number in found.values()) == 0
         rows = session.execute(
-            select(col(Anchor.uid), col(Anchor.split), func.count(Decision.id))
+            select(col(Anchor.uid), func.count(Decision.id))
             .join(Variant, col(Variant.anchor_id) == Anchor.id)
             .outerjoin(Decision, col(Decision.variant_id) == Variant.id)
-            .group_by(Anchor.uid, Anchor.split)
+            .group_by(Anchor.uid)
         ).all()
-        child = find(session, "Dark clouds hang over the fishing harbour, or so it seems.")
-        parent = session.get_one(Variant, child.parent_id)
-        assert (parent.status, child.status) == (Status.SUPERSEDED, Status.ACCEPTED)
-        assert child.cue == parent.cue and load(session, STARTER) == Loaded(0, 0, 0)
+        assert load(session, STARTER) == Loaded(0, 0, 0)
         assert (counts(session), status_counts(session)) == (before, found)
-    # The pending fifth is undecided and spread over the splits.
-    assert all((decisions == 0) == in_pending_fifth(uid) for uid, _, decisions in rows)
-    pending = [row for row in rows if in_pending_fifth(row[0])]
-    assert 0.15 < len(pending) / len(rows) < 0.25
-    for group in (pending, rows):
-        assert 0.85 < sum(split == Split.TRAIN for _, split, _ in group) / len(group) < 0.95
+    # The pending fifth is undecided.
+    assert all((decisions == 0) == in_pending_fifth(uid) for uid, decisions in rows)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,6 @@ from curation.diagnostics.distributions import (
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.variants_by_measure import First, FoundVariants, VariantFilter, find, rows
 from curation.encoders.registered import register_encoder
-from curation.project.funnel import funnel
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.project.shared_settings import change_threshold
 from curation.review import actions
@@ -59,7 +58,7 @@ from curation.taxonomy.cues import HEDGE_CUES
 from db.engine import reading, writing
 from db.models import Anchor, Diagnostic, Reviewer, Status, Variant, VariantCosine
 from db.runs import create_run
-from tests.curation.support.deciding import accept, edit, reject
+from tests.curation.support.deciding import accept, reject
 from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, model, person
 
@@ -288,18 +287,6 @@ def test_acceptance_is_of_the_decided() -> None:
     some, none = Outcomes(accepted=6, edited=2, rejected=1, conflict=1, pending=90), Outcomes()
     assert (some.decided, some.acceptance, some.as_written) == (10, 0.8, 0.6)
     assert none.acceptance is none.as_written is None
-
-
-def test_over_all_types_it_is_the_acceptance_of_the_overview(session: Session) -> None:
-    family, ada = add_family(session), person(session)
-    reject(session, family["verbal"], ada)
-    for type_id in ("word", "phrase"):
-        accept(session, family[type_id], ada)
-    edit(session, family["lexical"], ada, "The bridge is shaky.")
-    found, total = outcomes(session, Dimension.TYPE).values(), funnel(session).total
-    assert sum(group.accepted + group.edited for group in found) == total.accepted == 3
-    assert sum(group.decided for group in found) == total.decided == 4
-    assert sum(group.pending for group in found) == total.pending == 3
 
 
 def reasons(session: Session, dimension: Dimension = Dimension.TYPE) -> list[ReasonCount]:

@@ -39,11 +39,6 @@ RELEASE = [
 ]
 
 
-def test_case_and_punctuation_do_not_count() -> None:
-    found = overlap([["the COMMITTEE did not approve the new budget, on monday"]], Runs(RELEASE))
-    assert (found.samples, found.exact, found.overlapping, found.share) == (1, 1, 1, 1.0)
-
-
 def test_a_run_of_n_words_and_no_fewer() -> None:
     samples = [["They saw the small dog behind a tree."], ["Who saw the small dog? Nobody."]]
     found = overlap(samples, Runs(RELEASE), texts=RELEASE)
@@ -54,19 +49,27 @@ def test_a_run_of_n_words_and_no_fewer() -> None:
         Runs(RELEASE, n=4)
 
 
-def test_a_short_text_overlaps_only_as_a_whole_and_one_without_words_never() -> None:
-    found = overlap([["It is cold"], ["It is very cold"]], Runs(RELEASE), texts=RELEASE)
-    assert (found.exact, found.overlapping) == (1, 0)
-    assert found.examples[0].exact and found.examples[0].release_text == "It is cold."
-    found = overlap([["…", "?!"], [""], []], Runs(["!", "", *RELEASE]))
-    assert (found.samples, found.exact, found.overlapping, found.examples) == (3, 0, 0, ())
-    assert overlap([["a b c d e f"]], Runs([])).share == overlap([], Runs(RELEASE)).share == 0.0
-
-
-def test_a_sample_counts_once_whichever_of_its_texts_overlap() -> None:
-    sample = ["Is it?", RELEASE[0], RELEASE[2], RELEASE[0]]
-    found = overlap([sample, ["Something else altogether, if you ask me."]], Runs(RELEASE))
-    assert (found.samples, found.exact, found.overlapping) == (2, 1, 1)
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        # Case and punctuation do not count.
+        ([["the COMMITTEE did not approve the new budget, on monday"]], (1, 1, 1)),
+        # A sample counts once, whichever of its texts overlap.
+        (
+            [["Is it?", RELEASE[0], RELEASE[2], RELEASE[0]], ["Something else, if you ask me."]],
+            (2, 1, 1),
+        ),
+        # A short text overlaps only as a whole.
+        ([["It is cold"], ["It is very cold"]], (2, 1, 0)),
+        # One without words never does.
+        ([["…", "?!"], [""], []], (3, 0, 0)),
+    ],
+)
+def test_samples_overlap_in_words(samples: list[list[str]], expected: tuple[int, int, int]) -> None:
+    found = overlap(samples, Runs(["!", "", *RELEASE]), texts=["!", "", *RELEASE])
+    assert (found.samples, found.exact, found.overlapping) == expected
+    assert {example.release_text for example in found.examples} <= set(RELEASE)
+    assert overlap(samples, Runs([])).share == overlap([], Runs(RELEASE)).share == 0.0
 
 
 def test_examples_are_few_and_exact_ones_come_first() -> None:

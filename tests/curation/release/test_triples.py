@@ -51,6 +51,13 @@ SHAPES = st.lists(
 Shapes = list[tuple[list[str], list[str], Split]]
 
 
+@pytest.fixture
+def session(session: Session) -> Session:
+    seed_taxonomy(session)
+    session.commit()  # so that it stays after a rollback
+    return session
+
+
 def shaped(session: Session, shapes: Shapes) -> Release:
     """A release of families of these shapes, and of one that is always there."""
     add_family(session, "Always here.", {"verbal": ["Not here."]}, split=Split.TRAIN)
@@ -164,7 +171,6 @@ def test_an_arm_is_a_portion_as_an_encoder_is_trained_on_it(
 ) -> None:
     others = {"negated_antonym": ["It is not early."], "unsupported": ["Who knows the time?"]}
     originals = {ENTAILMENT: ["The evening has come."], CONTRADICTION: ["It is noon."]}
-    seed_taxonomy(session)
     ensure_types(session, originals)
     session.commit()
     add_family(session, "It is late.", OF_PAPER | others | originals)

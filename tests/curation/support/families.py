@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -55,8 +56,7 @@ def add_anchor(
     anchor = Anchor(uid=uid, source_id=origin.id, genre="news", split=split or Split(split_of(uid)))
     session.add(anchor)
     session.flush()
-    wording = AnchorRevision(anchor_id=anchor.id, text=canonical(text), text_uid=uid)
-    session.add(wording)
+    session.add(AnchorRevision(anchor_id=anchor.id, text=canonical(text), text_uid=uid))
     session.flush()
     return anchor
 
@@ -72,16 +72,23 @@ def add_variant(
     parent: Variant | None = None,
     author: Reviewer | None = None,
 ) -> Variant:
-    variant = _variant(anchor, type_id, text, cue)
-    variant.anchor_revision = revision
-    variant.parent_id = parent.id if parent else None
-    variant.author_id = author.id if author else None
+    variant = _variant(
+        anchor,
+        type_id,
+        text,
+        cue,
+        anchor_revision=revision,
+        parent_id=parent and parent.id,
+        author_id=author and author.id,
+    )
     session.add(variant)
     session.flush()
     return variant
 
 
-def _variant(anchor: Anchor, type_id: str, text: str, cue: str | None) -> Variant:
+def _variant(
+    anchor: Anchor, type_id: str, text: str, cue: str | None, **more: int | None
+) -> Variant:
     return Variant(
         uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
         anchor_id=anchor.id,
@@ -90,6 +97,7 @@ def _variant(anchor: Anchor, type_id: str, text: str, cue: str | None) -> Varian
         cue=cue,
         provider="openai",
         model="gpt-x",
+        **more,
     )
 
 
@@ -103,15 +111,12 @@ def decide(
     child: Variant | None = None,
     adjudicates: bool = False,
 ) -> None:
-    decision = decision_of(variant, reviewer, verdict)
-    decision.reason = reason
-    decision.adjudicates = adjudicates
-    decision.child_id = child.id if child else None
-    store_decisions(session, [decision])
+    more = {"reason": reason, "adjudicates": adjudicates, "child_id": child and child.id}
+    store_decisions(session, [decision_of(variant, reviewer, verdict, **more)])
 
 
 def decision_of(
-    variant: Variant, reviewer: Reviewer, verdict: Verdict = Verdict.ACCEPT
+    variant: Variant, reviewer: Reviewer, verdict: Verdict = Verdict.ACCEPT, **more: Any
 ) -> Decision:
     return Decision(
         variant_id=variant.id,
@@ -119,6 +124,7 @@ def decision_of(
         reviewer_id=reviewer.id,
         verdict=verdict,
         action_id=str(uuid.uuid4()),
+        **more,
     )
 
 
