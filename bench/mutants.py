@@ -256,8 +256,10 @@ class Fork:
         try:
             put_in(mutant)
             if items:
-                factory = items[0].config._tmp_path_factory  # type: ignore[attr-defined]
-                factory._basetemp = Path(tempfile.mkdtemp(prefix="mutant"))
+                config: Any = items[0].config
+                folder = Path(tempfile.mkdtemp(prefix="mutant"))
+                config._tmp_path_factory._basetemp = folder
+                config.cache._cachedir = folder  # databases that the faulty program fills
             for item, following in zip(items, [*items[1:], None], strict=True):
                 signal.alarm(TEST_SECONDS)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -298,7 +300,7 @@ def main() -> None:
     faults = chosen(options.count, options.seed)
     options.results.write_text("")
     fork = Fork(faults, Tests(options.coverage), options.results, options.workers)
-    pytest.main(["-q", "-s", "-n0", "-p", "no:cacheprovider", "tests"], plugins=[fork])
+    pytest.main(["-q", "-s", "-n0", "tests"], plugins=[fork])
     found = _read(options.results)
     survivors = {key for key, state in found.items() if state != "killed"}
     print(f"{len(found) - len(survivors)} of {len(found)} killed")
