@@ -451,6 +451,7 @@ def test_every_frame_passes_the_surface_check_of_its_type(type_id: str) -> None:
         assert not check_surface(check, anchor=anchor, text=text, cue=cue_of(frame))
 
 
+@pytest.mark.slow
 def test_on_the_starter_corpus_no_frame_has_twice_its_even_share_and_no_text_is_flagged() -> None:
     used: dict[str, Counter[str]] = {type_id: Counter() for type_id in FRAMED}
     for family in [*STARTER.families()][::2]:
