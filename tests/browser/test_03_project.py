@@ -147,7 +147,7 @@ def train(page: Page, home: Path, address: str) -> None:
     page.get_by_text("Advanced: release, seed, recipe").click()
     recipe = page.get_by_role("textbox", name="Recipe (YAML)")
     see(recipe)
-    recipe.fill("max_steps: 2\nmax_triples: 64\nbatch_size: 4\n")
+    recipe.fill("max_steps: 2\nmax_triples: 64\nbatch_size: 4\nretention: 0\n")
     recipe.press("Control+Enter")
     page.get_by_role("button", name="Finetune").click()
     page.get_by_role("button", name="Show results").click(timeout=RUN_MS)
