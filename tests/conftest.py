@@ -59,7 +59,7 @@ SLOW_FIXTURES = {"loaded_home", "starter_engine"}
 LONG_FIXTURES = {"app_engine", "forker", "open_page", "serve_chat", "small_llama", "tiny_encoder"}
 """Fixtures that take a good part of a second each: pages, processes, servers, models."""
 LONG_MARKS = ("browser", "postgres", "slow")
-LONG_FOLDERS = ("browser", "deploy", "docs", "pages")
+LONG_FOLDERS = ("browser", "cli", "deploy", "docs", "hedgerow", "pages")
 HEAVY = ("streamlit", "torch", "transformers")
 """Packages that `make quick` does without, and whose import takes seconds."""
 SOAK_PARTS = ("kills", "processes", "wheel", "pictures", "histories")
@@ -167,6 +167,13 @@ def small_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = save_small_llama(tmp_path_factory.mktemp("small-llama") / "small-llama")
     gc.freeze()  # the libraries that created it add a million objects to scan
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _light(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`make quick` does without heavy packages."""
+    yield
+    assert not request.config.option.quick or not sys.modules.keys() & set(HEAVY)
 
 
 @pytest.fixture(scope="session", autouse=True)

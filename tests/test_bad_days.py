@@ -61,6 +61,7 @@ def test_an_empty_database_is_not_filled_by_a_command_that_reads(
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_disk_without_any_room_is_called_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def unwritable(home: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(home)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*COMMANDS, APP])
 def test_a_folder_that_cannot_be_written(command: list[str], unwritable: Path) -> None:
     before = (unwritable / "hedgerow.db").read_bytes()
@@ -269,6 +271,7 @@ def test_no_copy_replaces_an_earlier_one_whatever_the_clock_says(home: Path) -> 
     assert len(set(names)) == 3
 
 
+@pytest.mark.slow
 def test_a_database_that_is_taken_away_while_it_is_open(home: Path) -> None:
     engine = open_project(load_settings())
     (home / "hedgerow.db").rename(home / "elsewhere.db")
@@ -282,6 +285,7 @@ def test_a_database_that_is_taken_away_while_it_is_open(home: Path) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_database_that_is_replaced_while_it_is_open(home: Path) -> None:
     engine = open_project(load_settings())
     with writing(engine) as session:

@@ -48,6 +48,7 @@ def project_engine(home: Path) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_run_whose_process_dies_at_once_has_failed(
     project_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_run_whose_process_dies_at_once_has_failed(
     )
 
 
+@pytest.mark.slow
 def test_a_process_that_finds_no_database_makes_no_empty_one(
     project_engine: Engine, home: Path
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_process_that_finds_no_database_makes_no_empty_one(
     assert state(project_engine, run)[0] == RunState.QUEUED
 
 
+@pytest.mark.slow
 def test_a_run_whose_folder_is_deleted_meanwhile_says_so(
     project_engine: Engine, home: Path
 ) -> None:
@@ -102,6 +105,7 @@ def test_a_run_whose_folder_is_deleted_meanwhile_says_so(
     assert message.startswith("No such file or directory: ") and message.endswith("model.")
 
 
+@pytest.mark.slow
 def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
     project_engine: Engine, home: Path
 ) -> None:
@@ -140,6 +144,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
     assert list(small_disk.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_second_diagnose_says_that_one_is_in_progress(project_engine: Engine) -> None:
     run = new_run(project_engine, "diagnose")
     claim(project_engine, run.id, host="elsewhere", pid=7)
@@ -148,6 +153,7 @@ def test_a_second_diagnose_says_that_one_is_in_progress(project_engine: Engine) 
         assert len(list_runs(session)) == 1
 
 
+@pytest.mark.slow
 @both_databases
 def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both may have started before either saw the other, such as on two hosts."""
@@ -188,6 +194,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         assert hardness > 0
 
 
+@pytest.mark.slow
 def test_the_app_opens_even_if_nothing_can_be_measured(
     project_engine: Engine, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

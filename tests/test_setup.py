@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from streamlit.config import get_config_options
 
-from cli.serve import _streamlit_options
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, contrast
 
 ROOT = Path(__file__).parent.parent
@@ -45,6 +43,7 @@ def reached(requirement: Requirement) -> set[str]:
     return {name for name, _ in found}
 
 
+@pytest.mark.slow
 def test_the_lock_names_what_is_installed_and_nothing_else() -> None:
     needed = reached(Requirement("hedgerow[test]")) - {"hedgerow"}
     lock = locked()
@@ -159,7 +158,12 @@ def test_without_hedgerow_app_streamlit_finds_the_same_options() -> None:
     assert set(STREAMLIT["server"]["allowedHosts"]) == {"127.0.0.1", "localhost"}
 
 
+@pytest.mark.slow
 def test_streamlit_knows_every_option_of_the_app_by_its_variable() -> None:
+    from streamlit.config import get_config_options
+
+    from cli.serve import _streamlit_options
+
     known = {option.env_var for option in get_config_options().values()}
     found = _streamlit_options("127.0.0.1")
     assert found.keys() <= known

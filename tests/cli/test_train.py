@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from sqlalchemy import Engine, select
 from sqlmodel import Session
 from typer.testing import CliRunner
@@ -250,6 +249,8 @@ def test_an_impossible_study_gives_one_sentence() -> None:
 @pytest.fixture
 def trained(tmp_path: Path) -> Path:
     """The built-in encoder with two changed weights, like after training."""
+    import torch
+
     model = load_encoder(DEFAULT_ENCODER, device="cpu")
     layer = model[0].model.encoder.layer[0].output
     with torch.no_grad():

@@ -95,6 +95,7 @@ def test_tables_that_another_process_makes_meanwhile_are_not_foreign(
         each.dispose()
 
 
+@pytest.mark.slow
 def test_a_failed_migration_leaves_nothing(url: URL, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = create_engine(url)
 
@@ -110,6 +111,7 @@ def test_a_failed_migration_leaves_nothing(url: URL, monkeypatch: pytest.MonkeyP
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_an_older_sqlite_database_is_copied_first(home: Path) -> None:
     engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
     migrate.upgrade(engine)
@@ -159,6 +161,7 @@ def older_database(url: URL, revision: str) -> Engine:
     return engine
 
 
+@pytest.mark.slow
 def test_decisions_under_the_first_schema_still_count(url: URL) -> None:
     engine = older_database(url, "0001")
     with engine.execution_options(writes=True).begin() as connection:
@@ -237,6 +240,7 @@ def test_model_only_acceptances_are_found_in_an_older_database(url: URL) -> None
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_texts_from_before_the_search_are_found(url: URL) -> None:
     engine = older_database(url, "0002")
     with engine.execution_options(writes=True).begin() as connection:
@@ -256,6 +260,7 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_the_first_of_two_spellings_of_a_name_gets_the_key(url: URL) -> None:
     engine = older_database(url, "0009")
     add = "INSERT INTO reviewer (id, name, kind, counts, created_at) VALUES ({}, true, :now)"
@@ -298,6 +303,7 @@ def test_decisions_are_append_only(engine: Engine, statement: str) -> None:
         session.execute(text(statement))
 
 
+@pytest.mark.slow
 def test_a_release_of_an_older_database_is_still_there(url: URL) -> None:
     engine = older_database(url, "0011")
     release = (
@@ -313,6 +319,7 @@ def test_a_release_of_an_older_database_is_still_there(url: URL) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_result_of_an_older_database_was_scored_in_the_usual_way(url: URL) -> None:
     engine = older_database(url, "0013")
     result = (

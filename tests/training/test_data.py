@@ -243,6 +243,7 @@ def originals(session: Session) -> None:
     add_plain_family(session, 10, split=Split.TRAIN, source="Others")
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_database_counts_what_a_training_finds(engine: Engine) -> None:
     with writing(engine) as session:
@@ -384,6 +385,7 @@ def test_a_variant_takes_part_as_often_as_its_type_says_and_the_anchor_always() 
         assert counts[type_id] / of == pytest.approx(weight, abs=0.04)
 
 
+@pytest.mark.slow
 def test_an_epoch_takes_anchors_of_a_source_with_all_their_triples() -> None:
     rows = as_triples(MIXED)
     sources = {"list": 0.25, "more": 0.0}

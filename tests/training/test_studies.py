@@ -300,6 +300,7 @@ def a_design(
     return design(study, data, base), data
 
 
+@pytest.mark.slow
 def test_the_data_study_is_table_2_and_names_the_replacements_for_originals(
     engine: Engine,
 ) -> None:
@@ -313,12 +314,14 @@ def test_the_data_study_is_table_2_and_names_the_replacements_for_originals(
     assert mixed.notes == [*found.notes, ONCE_EACH]
 
 
+@pytest.mark.slow
 def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
     found, data = a_design(engine, Study.DATA, originals=5)
     assert data.originals == {ENTAILMENT: 5, CONTRADICTION: 5}
     assert "29" in found.caution and "5 have" in found.caution
 
 
+@pytest.mark.slow
 def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
     found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, soup=1))
     whole = data.left_by(BASE).triples
@@ -327,6 +330,7 @@ def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
     assert len({arm.recipe.model_copy(update={"max_triples": None}) for arm in found.arms}) == 1
 
 
+@pytest.mark.slow
 def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
     base = Recipe(batch_size=4, types={"lexical": 0}, soup=1)
     found, _ = a_design(engine, Study.TYPES, base)
@@ -338,6 +342,7 @@ def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
     assert any("Without Verbal" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
     base = Recipe(batch_size=2, soup=1)
     found, data = a_design(engine, Study.WRITERS, base, rules=10)
@@ -392,6 +397,7 @@ def test_sources_get_equally_many_triples() -> None:
     assert alone.obstacle
 
 
+@pytest.mark.slow
 def test_a_release_that_is_too_small_for_a_study_is_reported(engine: Engine) -> None:
     found, data = a_design(engine, Study.WRITERS)
     assert found.arms == [] and "rules" in found.obstacle

@@ -314,7 +314,7 @@ def _done() -> None:
     if generate:
         links.to_generate(Which.SLOTS if texts else Which.WITHOUT, source=added.source)
     if review:
-        st.switch_page("pages/review.py")
+        st.switch_page("pages/review.py", query_params={})  # see `links.to_generate`
 
 
 def _browse(source: str, show: str) -> None:

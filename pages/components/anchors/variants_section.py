@@ -187,7 +187,7 @@ def _ended(run: Run) -> None:
             )
             st.button("Import more", key="variants-more", on_click=_leave)
     if review:
-        st.switch_page("pages/review.py")
+        st.switch_page("pages/review.py", query_params={})  # see `links.to_generate`
 
 
 def _leave() -> None:

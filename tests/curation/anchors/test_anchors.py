@@ -109,6 +109,7 @@ def texts(session: Session, **wanted: object) -> list[str]:
     return [a.text for a in find_anchors(session, AnchorFilter(**wanted)).anchors]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -528,6 +529,7 @@ def test_new_texts_are_proposed_for_what_was_not_rejected(session: Session, corr
     assert carry_over(session, 1, {}, reviewer_id=corrected).action_id is None
 
 
+@pytest.mark.slow
 def test_a_correction_of_variants_is_an_edit_and_has_one_undo(
     session: Session, corrected: int
 ) -> None:

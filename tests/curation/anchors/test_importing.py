@@ -131,6 +131,7 @@ def count(session: Session, *tables: type[SQLModel]) -> list[int]:
     return [session.execute(select(func.count()).select_from(t)).scalar_one() for t in tables]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -189,6 +190,7 @@ def test_every_wording_that_an_anchor_had_is_known(session: Session) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "fate"), [("en-GB", Fate.SUSPICIOUS), ("es", Fate.NEW)])
 def test_checks_that_know_english_are_left_out_for_others(
     session: Session, language: str, fate: Fate

@@ -86,6 +86,7 @@ def statuses(session: Session) -> dict[str, Status]:
     return dict(session.execute(select(col(Variant.uid), col(Variant.status))).all())
 
 
+@pytest.mark.slow
 @both_databases
 @some_corpora
 def test_unreviewed_variants_are_pending_measured_and_of_the_source_of_their_anchor(
@@ -118,6 +119,7 @@ def splits(session: Session) -> dict[str, Split]:
     return dict(session.execute(select(col(Anchor.uid), col(Anchor.split))).all())
 
 
+@pytest.mark.slow
 def test_the_anchors_of_a_pair_of_opposites_share_a_split(session: Session) -> None:
     corpus = CORPORA["antonyms"]
     pairs = Counter(family["pair"] for family in corpus.families())
@@ -154,6 +156,7 @@ def test_every_antonym_pair_stays_in_one_split_whatever_happens_to_its_anchors(
     assert load(session, corpus) == Loaded(0, 0, 0) and splits(session) == found
 
 
+@pytest.mark.slow
 def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
     session: Session,
 ) -> None:
@@ -183,6 +186,7 @@ def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus:
     assert len({anchor_uid(family["anchor"]) for family in corpus.families()}) == corpus.anchors
 
 
+@pytest.mark.slow
 def test_a_corpus_that_was_reviewed_whole_has_what_its_reviewer_rejected_and_accepted(
     session: Session,
 ) -> None:
@@ -276,6 +280,7 @@ def before(session: Session, review: dict[str, str]) -> Variant:
     return session.execute(query).scalar_one()
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_second_reviews_edits_replace_what_the_first_had_accepted(
     session: Session, wanted: set[str]
@@ -293,6 +298,7 @@ def test_the_second_reviews_edits_replace_what_the_first_had_accepted(
     assert of(session, PLAIN).status is Status.ACCEPTED
 
 
+@pytest.mark.slow
 @both_databases
 def test_upgrading_an_older_project_gives_the_current_state_and_is_idempotent(
     session: Session, wanted: set[str], copies: Copies, tmp_path: Path
@@ -311,6 +317,7 @@ def test_upgrading_an_older_project_gives_the_current_state_and_is_idempotent(
         assert statuses(other) == found
 
 
+@pytest.mark.slow
 def test_decisions_of_people_stay_unchanged(session: Session, wanted: set[str]) -> None:
     load_old(session, wanted)
     ada, kept = person(session, "Ada"), before(session, PLAIN)
@@ -322,6 +329,7 @@ def test_decisions_of_people_stay_unchanged(session: Session, wanted: set[str]) 
     assert not texts & {PLAIN["text"], TWICE["text"]}
 
 
+@pytest.mark.slow
 def test_an_anchor_that_was_corrected_or_retired_gets_nothing_new(
     session: Session, wanted: set[str]
 ) -> None:
@@ -330,6 +338,7 @@ def test_an_anchor_that_was_corrected_or_retired_gets_nothing_new(
     assert renew(session) == Loaded(0, 0, 0)
 
 
+@pytest.mark.slow
 def test_unsupported_variants_are_accepted_in_its_name_but_for_the_pending_fifth(
     session: Session, wanted: set[str]
 ) -> None:

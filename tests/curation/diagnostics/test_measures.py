@@ -29,6 +29,7 @@ def negators(text: str, anchor: str = FERRY, *, main_clause: bool = True) -> lis
     return [" ".join(comparison.text.words[n.first : n.last + 1]) for n in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -94,6 +94,7 @@ def test_a_run_says_how_fast_it_read_if_it_read_for_long_enough(
     assert short == [] and pace > 0
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_run_measures_everything_per_encoder_and_a_second_one_nothing(
     engine: Engine, encoders: FakeEncoders

@@ -157,6 +157,7 @@ def accept(session: Session, *some: Variant) -> None:
         actions.accept(session, actions.shown(one), reviewer_id=person(session))
 
 
+@pytest.mark.slow
 @both_databases
 def test_only_what_a_person_read_and_accepted_of_training_anchors_is_chosen(engine: Engine) -> None:
     with writing(engine) as session:
@@ -196,6 +197,7 @@ def test_nobody_has_read_what_a_rule_accepted(engine: Engine) -> None:
         assert [one.uid for one in choose_examples(session, "negation", 3)] == [by_rule.uid]
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_each_type_has_its_own(engine: Engine) -> None:
     with writing(engine) as session:
         for number in range(8):
@@ -334,6 +336,7 @@ def test_the_prompt_of_every_variant_can_be_rebuilt(
 # -- acceptance by version ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_databases
 def test_versions_are_compared_by_the_decisions_on_their_variants(engine: Engine) -> None:
     with writing(engine) as session:

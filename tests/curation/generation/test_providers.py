@@ -45,6 +45,7 @@ def expected(runs: Runs, **how: Any) -> Forecast:
     return runs.read(forecast, checked_request(RULES | how))
 
 
+@pytest.mark.slow
 def test_a_run_by_rule_stores_answers_and_variants(
     local_runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_run_that_is_interrupted_continues_to_the_result_of_an_uninterrupted_o
     assert len(uids) == len(set(uids)) == VARIANTS
 
 
+@pytest.mark.slow
 def test_a_second_run_adds_nothing(local_runs: Runs) -> None:
     add(local_runs, "The key turns in the lock.")
     local_runs.carry_out(**RULES)
@@ -254,6 +256,7 @@ def test_a_plug_ins_cost_is_unknown_unless_it_declares_itself_free(
     assert (mine.total_calls, mine.cost, rules.cost) == (CALLS, None, 0.0)
 
 
+@pytest.mark.slow
 def test_slow_answers_are_stored_before_many_have_arrived(
     plug: Plug, local_runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -284,6 +284,7 @@ def test_unsound_variants_are_left_out(type_id: str, anchor: str) -> None:
     assert written(type_id, anchor) is None
 
 
+@pytest.mark.slow
 def test_a_cue_that_would_distort_the_statement_gives_way_to_another() -> None:
     for cue in ("not clear", "not sure", "not very clear", "not certain"):
         text = written("phrase", "When we arrived, the gate was open.", cue)

@@ -205,6 +205,7 @@ def two_sources(session: Session) -> tuple[int, list[dict[str, Variant]], Releas
 Two = tuple[int, list[dict[str, Variant]], Release]
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_funnels_of_the_sources_add_up(session: Session, two_sources: Two) -> None:
     ada, families, release = two_sources
@@ -220,6 +221,7 @@ def test_the_funnels_of_the_sources_add_up(session: Session, two_sources: Two) -
         assert numbers == {n: sum(getattr(part, n) for part in of_sources) for n in numbers}
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_steps_of_the_sources_add_up(session: Session, two_sources: Two) -> None:
     ada, families, release = two_sources

@@ -103,6 +103,7 @@ def count_above(session: Session, value: int) -> int:
     return sum(d > value for d in session.execute(select(col(Diagnostic.levenshtein))).scalars())
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> None:
     with writing(measured) as session:

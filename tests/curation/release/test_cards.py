@@ -88,6 +88,7 @@ def test_the_card_says_what_the_data_are(session: Session, tmp_path: Path) -> No
     assert [fact for fact in facts if fact not in text_] == []
 
 
+@pytest.mark.slow
 def test_the_card_tells_people_from_models(session: Session, tmp_path: Path) -> None:
     anchor = add_plain_family(session, 1)
     ada = person(session, "Ada Lovelace")
@@ -99,6 +100,7 @@ def test_the_card_tells_people_from_models(session: Session, tmp_path: Path) -> 
     assert b"Lovelace" not in b"".join(contents(tmp_path / "out").values())
 
 
+@pytest.mark.slow
 def test_the_card_says_how_far_people_agree(session: Session, tmp_path: Path) -> None:
     ada, bert = person(session, "Ada"), person(session, "Bert")
     for number in range(6):
@@ -272,6 +274,7 @@ def reported(engine: Engine) -> Reported:
         return engine, release, report(session, release)
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_reports_figures_are_those_of_the_release(reported: Reported) -> None:
     _, release, found = reported
@@ -299,6 +302,7 @@ def test_the_reports_figures_are_those_of_the_release(reported: Reported) -> Non
     assert not any("Lovelace" in text(found, form) for form in Form)
 
 
+@pytest.mark.slow
 def test_decisions_after_the_release_are_left_out(reported: Reported) -> None:
     engine, release, found = reported
     with writing(engine) as session:
@@ -307,6 +311,7 @@ def test_decisions_after_the_release_are_left_out(reported: Reported) -> None:
         assert report(session, session.get_one(Release, release.id)) == found
 
 
+@pytest.mark.slow
 def test_the_reports_latex_is_balanced_whatever_the_texts_say(reported: Reported) -> None:
     latex = text(reported[2], Form.LATEX)
     verbatim = r"(\\begin\{verbatim\}).*?(\\end\{verbatim\})"
@@ -332,6 +337,7 @@ def test_the_reports_latex_is_balanced_whatever_the_texts_say(reported: Reported
         assert not any(row.startswith(("[", "*")) for row in rows)
 
 
+@pytest.mark.slow
 def test_the_reports_markdown_has_no_markup_of_others(reported: Reported) -> None:
     markdown = text(reported[2], Form.MARKDOWN)
     assert markdown.startswith("# Data: release 1\n") and markdown.count("\n```") == 4

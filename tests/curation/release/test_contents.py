@@ -41,6 +41,7 @@ def correct(session: Session, variant: Variant, who: int) -> None:
     correct_anchor(session, anchor, new, reviewer_id=who, expected_revision=1)
 
 
+@pytest.mark.slow
 def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Released) -> None:
     session, families, release = released
     ada = person(session)
@@ -118,6 +119,7 @@ def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
     assert triples_by_type(session, release) == {"word": 1, "verbal": 1}
 
 
+@pytest.mark.slow
 def test_the_preview_of_a_release_equals_its_content_however_it_is_counted(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:

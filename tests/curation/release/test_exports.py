@@ -184,6 +184,7 @@ def test_hostile_texts_pass_unchanged(session: Session, tmp_path: Path) -> None:
     assert lines(json_lines / "triples.jsonl") == triples
 
 
+@pytest.mark.slow
 def test_no_cell_of_the_csv_file_is_a_formula(session: Session, tmp_path: Path) -> None:
     hostile_release(session)
     path = exported(session, tmp_path / "out", format="pairs") / "pairs.csv"
@@ -201,6 +202,7 @@ def test_no_cell_of_the_csv_file_is_a_formula(session: Session, tmp_path: Path) 
     assert labels == {("positive", "1"), ("negative", "0")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["hf", "jsonl", "pairs"])
 def test_an_equal_release_gives_the_same_bytes(
     session: Session, tmp_path: Path, format: str
@@ -217,6 +219,7 @@ def test_an_equal_release_gives_the_same_bytes(
     assert packed[0] == packed[1]
 
 
+@pytest.mark.slow
 def test_the_zip_opens_as_the_folder_does_and_replaces_no_others(
     session: Session, tmp_path: Path
 ) -> None:
@@ -236,6 +239,7 @@ def test_the_zip_opens_as_the_folder_does_and_replaces_no_others(
     assert packed.read_bytes() == b"mine"
 
 
+@pytest.mark.slow
 def test_an_earlier_export_is_replaced(session: Session, tmp_path: Path) -> None:
     ten_anchors(session)
     exported(session, tmp_path / "out", format="hf")
@@ -281,6 +285,7 @@ def test_a_folder_that_is_not_an_export_is_left_alone(
     assert contents(place.parent) == before
 
 
+@pytest.mark.slow
 def test_an_export_that_stops_leaves_what_was_there(session: Session, tmp_path: Path) -> None:
     def stop(done: int, total: int, message: str) -> None:
         if done == total:
@@ -347,6 +352,7 @@ def test_a_place_or_format_that_cannot_be_is_refused(session: Session, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_run_exports_into_its_own_folder_or_the_place_it_names(
     engine: Engine, home: Path, tmp_path: Path
 ) -> None:
@@ -373,6 +379,7 @@ def test_a_run_exports_into_its_own_folder_or_the_place_it_names(
     assert len(lines(home / "mine" / "out" / "variants.jsonl")) == 30
 
 
+@pytest.mark.slow
 def test_a_release_can_be_exported_after_its_variants_are_gone(
     session: Session, tmp_path: Path
 ) -> None:
@@ -409,6 +416,7 @@ def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
     return made
 
 
+@pytest.mark.slow
 def test_a_plug_in_reads_rows_and_columns_and_its_files_are_in_the_manifest(
     plug: Plug, session: Session, tmp_path: Path
 ) -> None:
@@ -436,6 +444,7 @@ def test_a_plug_in_reads_rows_and_columns_and_its_files_are_in_the_manifest(
     assert all(done <= total for done, total, _ in heard)
 
 
+@pytest.mark.slow
 def test_a_plug_in_that_fails_or_is_cancelled_leaves_nothing_behind(
     plug: Plug, session: Session, tmp_path: Path
 ) -> None:
@@ -463,6 +472,7 @@ def test_a_format_of_ours_is_never_replaced(
         export_format("xml")
 
 
+@pytest.mark.slow
 @both_databases
 @pytest.mark.parametrize("file", TABLE_FILES)
 def test_a_table_is_streamed_as_an_export_has_it(
@@ -500,6 +510,7 @@ def test_the_first_bytes_go_out_before_the_rest_is_read() -> None:
     assert all(CHUNK <= size < CHUNK + 2 * row for size in sizes) and read * row <= sum(sizes)
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_zip_has_the_bytes_of_the_one_in_a_folder_and_no_name(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

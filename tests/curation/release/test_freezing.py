@@ -172,6 +172,7 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(session: Sessi
     assert (release.summary["triples"], release.summary["anchors"]) == (1, 1)
 
 
+@pytest.mark.slow
 @both_databases
 def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
     def frozen() -> tuple[dict[str, object], dict[str, dict[str, object]]]:
@@ -253,6 +254,7 @@ def test_the_summary_counts_what_was_released(session: Session) -> None:
     assert "head of the clause" in verbal["definition"]
 
 
+@pytest.mark.slow
 def test_releases_are_found_by_number_or_as_the_newest(session: Session) -> None:
     with pytest.raises(HedgerowError, match="no release yet"):
         get_release(session)
@@ -267,6 +269,7 @@ def test_releases_are_found_by_number_or_as_the_newest(session: Session) -> None
         create_release(session, name="x" * 201)
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_release_of_some_sources_says_so_and_holds_nothing_else(session: Session) -> None:
     add_plain_family(session, 1)
@@ -290,6 +293,7 @@ def test_a_release_of_some_sources_says_so_and_holds_nothing_else(session: Sessi
         create_release(session, selection=Selection(("Nowhere",)))
 
 
+@pytest.mark.slow
 def test_only_equal_content_with_an_equal_provenance_is_the_same_release(session: Session) -> None:
     anchor = add_plain_family(session, 1)
     first = create_release(session, name="one").release
@@ -307,6 +311,7 @@ def test_only_equal_content_with_an_equal_provenance_is_the_same_release(session
     assert created and (fourth.number, fourth.content_hash) == (4, first.content_hash)
 
 
+@pytest.mark.slow
 @both_databases
 def test_two_at_once_get_one_number_each(engine: Engine) -> None:
     def create(_: int) -> tuple[int, bool]:
@@ -359,6 +364,7 @@ def test_the_hash_does_not_depend_on_ids_order_or_names(
     assert found == "d27575411f6f94eba6854ce594d70d5b17f0b66a52886c904c873cb42a027e17"
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_hash_is_the_documented_one_and_depends_on_what_a_reader_sees(session: Session) -> None:
     texts = {"word": ["Maybe it rains."], "verbal": ["It doesn't, “no”."]}
@@ -403,6 +409,7 @@ def types_of(session: Session, release: Release) -> list[str]:
     return sorted(session.execute(query).scalars())
 
 
+@pytest.mark.slow
 @both_databases
 def test_variants_over_the_threshold_stay_out_unless_free_form(selectable: Session) -> None:
     assert selectable.execute(select(Diagnostic)).first() is None
@@ -418,6 +425,7 @@ def test_variants_over_the_threshold_stay_out_unless_free_form(selectable: Sessi
     assert create_release(selectable).release.summary["left_out"] == 0
 
 
+@pytest.mark.slow
 @both_databases
 def test_incomplete_families_stay_out_on_request(selectable: Session) -> None:
     release = create_release(selectable, selection=WHOLE).release
@@ -433,6 +441,7 @@ def test_incomplete_families_stay_out_on_request(selectable: Session) -> None:
             create_release(selectable, selection=selection._replace(sources=("Lids",)))
 
 
+@pytest.mark.slow
 @both_databases
 def test_changes_count_by_what_the_release_takes(selectable: Session) -> None:
     release = create_release(selectable, selection=Selection(max_distance=60)).release

@@ -123,6 +123,7 @@ def test_a_triple_is_an_anchor_and_two_of_its_own_variants(session: Session) -> 
     assert {member.text for member in late.negatives} == {"It is not late.", "It isn't late."}
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_order_depends_on_uids_alone(session: Session) -> None:
     found = []
@@ -246,6 +247,7 @@ def test_openais_files_hold_messages_alone_and_say_how_many_tokens(
     assert {row["messages"][1]["content"] for row in opened(folder, None, tmp_path / "c")["test"]}
 
 
+@pytest.mark.slow
 def test_an_arm_is_exported_alone_or_not_at_all(session: Session, tmp_path: Path) -> None:
     release = released(session)
     whole = export_release(session, release, tmp_path / "whole", format="messages")

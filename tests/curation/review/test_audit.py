@@ -38,6 +38,7 @@ def found(desk: Desk, **wanted: object) -> list[Entry]:
     return list(desk.read(page, Filters(**wanted), limit=100).entries)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_everything_is_in_it_the_newest_first(audited: Desk) -> None:
     whole = found(audited)
     assert {one.kind for one in whole} == set(Kind) - {Kind.RULE}
@@ -55,6 +56,7 @@ def test_everything_is_in_it_the_newest_first(audited: Desk) -> None:
     assert [one.detail for one in whole if one.kind is Kind.REJECT] == ["wrong type", "wrong scope"]
 
 
+@pytest.mark.slow
 def test_pages_hold_each_entry_once(audited: Desk) -> None:
     whole = audited.read(page, Filters(), limit=100)
     assert whole.older is None
@@ -68,6 +70,7 @@ def test_pages_hold_each_entry_once(audited: Desk) -> None:
     assert paged == list(whole.entries) == every
 
 
+@pytest.mark.slow
 def test_filters_keep_the_rows_they_describe(audited: Desk) -> None:
     whole = found(audited)
     for kind in Kind:
@@ -83,6 +86,7 @@ def test_filters_keep_the_rows_they_describe(audited: Desk) -> None:
     assert found(audited, source_id=999) == []
 
 
+@pytest.mark.slow
 def test_a_period_begins_and_ends(audited: Desk) -> None:
     whole = found(audited)
     middle = whole[len(whole) // 2].at

@@ -213,6 +213,7 @@ def test_a_reason_that_is_unknown_or_not_for_every_type_that_matches_changes_not
     assert done.matches.by_type == {"word": 3}
 
 
+@pytest.mark.slow
 @both_databases
 @pytest.mark.parametrize(
     "count", [1_200, pytest.param(12_000, marks=pytest.mark.soak("histories"))]

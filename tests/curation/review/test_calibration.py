@@ -43,6 +43,7 @@ def draw(desk: Desk, *types: str, **more: object) -> tuple[str, ...]:
 # -- the sample --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_databases
 def test_so_many_of_each_type_one_type_after_the_other_chosen_by_the_seed(twelve: Desk) -> None:
     types = {one.uid: one.type_id for one in twelve.rows(Variant)}
@@ -106,6 +107,7 @@ def test_each_person_decides_on_all_of_it_but_on_no_replaced_wording(twelve: Des
 # -- figures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(twelve: Desk) -> None:
     pairs = [(A, A), (A, A), (A, E), (R, R), (R, A), (E, E)]
@@ -144,6 +146,7 @@ def test_the_verdicts_are_those_of_the_sample_that_people_gave_blind(twelve: Des
     assert one.reliability.error == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_judges_are_ranked_by_kappa(twelve: Desk) -> None:
     draw(twelve, "verbal")
     right = {variant_id: R if number % 2 else A for number, variant_id in enumerate(VARIANTS[:8])}
@@ -215,6 +218,7 @@ def judged(twelve: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return twelve
 
 
+@pytest.mark.slow
 @both_databases
 def test_only_types_that_qualify_are_accepted_and_undone_together(judged: Desk) -> None:
     before = judged.standings()
@@ -235,6 +239,7 @@ def test_only_types_that_qualify_are_accepted_and_undone_together(judged: Desk) 
     assert judged.standings() == before
 
 
+@pytest.mark.slow
 def test_types_that_do_not_qualify_are_refused(judged: Desk) -> None:
     with refused("No type qualifies"):
         judged.read(trust, NAME)

@@ -185,6 +185,7 @@ def test_the_score_is_by_type_and_a_finished_round_can_be_done_again(practised: 
     assert len(practised.rows(Decision)) == before
 
 
+@pytest.mark.slow
 @both_databases
 def test_it_is_offered_to_new_reviewers_until_they_have_finished(
     practised: Desk, monkeypatch: pytest.MonkeyPatch

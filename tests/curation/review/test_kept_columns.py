@@ -193,6 +193,7 @@ def check_history(engine: Engine, seed: int, *, plans: bool, steps: int = 40) ->
             made.desk.read(check_queues, made.dice.choice(list(Order)))
 
 
+@pytest.mark.slow
 @both_databases
 def test_kept_columns_and_queues_follow_the_decisions(engine: Engine) -> None:
     check_history(engine, 1, plans=True)
@@ -211,6 +212,7 @@ def test_they_do_in_long_histories(engine: Engine, seed: int) -> None:
     check_history(engine, seed, plans=bool(seed % 2), steps=120)
 
 
+@pytest.mark.slow
 def test_every_queue_is_worked_off_and_every_variant_gets_its_verdicts(engine: Engine) -> None:
     """Five people, two of them with quotas, decide on what they get until nothing is left."""
     dice = random.Random(0)
@@ -279,6 +281,7 @@ def test_a_decision_stored_while_the_assignment_changes_goes_by_the_new_one(desk
     assert (asked(desk, "Bert"), asked(desk, "Ada")) == ({VERBAL, WORD}, {WORD})
 
 
+@pytest.mark.slow
 @both_databases
 def test_merged_people_are_one(desk: Desk) -> None:
     desk.write(assign, reviewers=2, share=1)
@@ -305,6 +308,7 @@ def test_the_check_finds_and_repairs_a_wrong_value(desk: Desk) -> None:
     assert desk.standings()[VERBAL].verdicts_by == ""
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_share_of_the_variants_only_grows(desk: Desk) -> None:
     for variant_id in range(1, 8):

@@ -99,6 +99,7 @@ def test_an_undone_note_leaves_card_and_count_but_not_the_history(desk: Desk) ->
     assert (removed.reviewer, removed.text) == ("Ada", "Goes.")
 
 
+@pytest.mark.slow
 @both_databases
 def test_undo_goes_back_through_everything_by_time(desk: Desk) -> None:
     ada = desk.who("Ada")

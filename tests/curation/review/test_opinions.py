@@ -230,6 +230,7 @@ def test_the_queue_begins_with_the_most_doubtful_and_measuring_may_change_it(des
 # -- agreement with people ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_databases
 def test_agreement_by_hand(desk: Desk) -> None:
     """Eight anchors, with the verdicts of the model and Ada on each of two types."""

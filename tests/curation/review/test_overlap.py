@@ -4,6 +4,7 @@ import csv
 import io
 from collections import defaultdict
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
@@ -198,6 +199,7 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(STEP, max_size=14))
 def test_random_histories(engine: Engine, steps: list[tuple[str, int, str, bool]]) -> None:

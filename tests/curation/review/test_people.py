@@ -211,6 +211,7 @@ def test_the_reason_of_the_later_rejection_counts(spelt: Desk) -> None:
     assert reasons() == ["ungrammatical"]
 
 
+@pytest.mark.slow
 @both_databases
 def test_undo_continues_with_what_the_merged_person_did(spelt: Desk) -> None:
     spelt.write(add_note, WORD, reviewer_id=spelt.who(OTHER), text="Fine.")

@@ -193,6 +193,7 @@ def test_what_each_role_may_do(engine: Engine, people: Ids, act: str) -> None:
     assert content(engine) != before
 
 
+@pytest.mark.slow
 def test_every_write_function_refuses_a_viewer(
     engine: Engine, people: Ids, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +218,7 @@ def test_every_write_function_refuses_a_viewer(
     assert [path.name for path in home.iterdir() if not path.name.startswith("hedgerow.db")] == []
 
 
+@pytest.mark.slow
 def test_there_is_no_other_way_to_a_session() -> None:
     """Writing sessions only come from ``writing``, which checks the role of the acting person."""
     makers = re.compile(r"\bSession\(|sessionmaker\(|\braw_connection\(|execution_options\(writes")
@@ -376,6 +378,7 @@ def test_a_viewer_reads_card_after_card_and_leaves_no_trace(engine: Engine, peop
     assert Desk(engine).rows(ReviewPosition) == []
 
 
+@pytest.mark.slow
 @both_databases
 def test_roles_hold_while_several_people_decide_on_each_variant(
     engine: Engine, people: Ids

@@ -160,6 +160,7 @@ def test_an_edited_wording_is_reported_and_can_settle_it(conflict: Desk) -> None
     assert found.settlement.wording == wording
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_settled_conflict_keeps_its_trail_and_an_undo_brings_it_back(disputed: Desk) -> None:
     for name, variant_id in (("Cleo", VERBAL), ("Cleo", LEXICAL), ("Dora", LEXICAL)):

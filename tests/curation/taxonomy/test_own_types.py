@@ -206,6 +206,7 @@ def test_one_of_two_people_who_add_the_same_type_at_once_is_refused(engine: Engi
     assert found == [OWN] + ["refused"] * 3
 
 
+@pytest.mark.slow
 def test_opening_an_older_project_gives_it_the_newer_wordings_and_keeps_the_old(
     home: Path,
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_project_that_the_program_made_agrees_with_itself(project: Engine) -> 
     assert result.is_clean and [each.id for each in result.findings] == [each.id for each in CHECKS]
 
 
+@pytest.mark.slow
 @both_databases
 @pytest.mark.parametrize(
     ("column", "value", "id"),
@@ -167,6 +168,7 @@ def test_a_changed_release_is_found(project: Engine) -> None:
     assert not check(project, repair=True).is_clean
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_gold_item_without_a_settlement_of_its_own_is_found(project: Engine) -> None:
     with writing(project) as session:
@@ -182,6 +184,7 @@ def test_a_gold_item_without_a_settlement_of_its_own_is_found(project: Engine) -
     assert wrong(project) == {}
 
 
+@pytest.mark.slow
 def test_files_without_rows_and_rows_without_files(project: Engine, home: Path) -> None:
     with writing(project) as session:
         run = create_run(session, kind="train", parameters={})
@@ -219,6 +222,7 @@ def dead_pid() -> int:
     return child
 
 
+@pytest.mark.slow
 @both_databases
 @pytest.mark.parametrize("gone", ["lease", "process"])
 def test_a_run_whose_process_is_gone_is_ended_and_can_be_resumed(

@@ -156,6 +156,7 @@ def test_no_run_of_a_restored_project_is_in_progress(
         assert session.execute(select(Lease)).first() is None
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_backup_is_of_one_moment_while_others_write(
     project: Engine, tmp_path: Path, empty: Settings
@@ -261,6 +262,7 @@ def test_an_incomplete_backup_changes_nothing(
     assert not files(empty.home) and not (backup.parent.parent / "evil.txt").exists()
 
 
+@pytest.mark.slow
 @both_databases
 def test_an_older_backup_is_upgraded_and_a_newer_one_refused(
     tmp_path: Path, empty: Settings
@@ -314,6 +316,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[URL]:
     server.drop(url)
 
 
+@pytest.mark.slow
 def test_a_copy_has_the_same_content_and_can_be_continued(
     varied: Engine, target: URL, tmp_path: Path
 ) -> None:
@@ -348,6 +351,7 @@ def test_a_copy_has_the_same_content_and_can_be_continued(
         assert hash_of(engine) == before
 
 
+@pytest.mark.slow
 def test_a_copy_that_breaks_off_or_differs_leaves_an_empty_database(
     project: Engine, target: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,6 +379,7 @@ def test_a_copy_that_breaks_off_or_differs_leaves_an_empty_database(
         assert hash_of(engine) == copied.content_hash
 
 
+@pytest.mark.slow
 def test_the_remains_of_a_killed_copy_are_removed(engine: Engine, tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
@@ -411,6 +416,7 @@ def test_the_hash_tells_every_value_and_no_order_of_rows(project: Engine) -> Non
     assert hash_of(project) == before
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_project_whose_run_is_in_progress_is_not_copied(project: Engine, tmp_path: Path) -> None:
     with writing(project) as session:

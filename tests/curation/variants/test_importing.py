@@ -191,6 +191,7 @@ def test_a_second_import_adds_nothing(seeded: Engine) -> None:
     assert nothing_left(previewed)
 
 
+@pytest.mark.slow
 @both_databases
 def test_one_undo_reverses_all_verdicts_of_a_reviewer(
     seeded: Engine, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +225,7 @@ def test_verdicts_reach_variants_that_are_here_already(seeded: Engine) -> None:
     assert statuses(seeded) == {NOT_SAFE: Status.ACCEPTED}
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_preview_says_what_differs_from_the_project(seeded: Engine) -> None:
     load(seeded, [ROWS[0], ROWS[0] | {"text": "No bridge is safe.", "type": "absolute"}])
@@ -463,6 +465,7 @@ TEXTS = {
 CUES = {"word": "probably", "phrase": "not entirely sure", "doubt": "doubt"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "zipped"), [("hf", False), ("hf", True), ("jsonl", True), ("pairs", False)]
 )

@@ -236,6 +236,7 @@ def test_a_cue_corrected_on_an_outdated_card_needs_a_second_look(
     assert found == ("probably", Status.PENDING, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_cue_is_that_of_the_latest_standing_correction(session: Session, seed: int) -> None:
     """Random corrections and undos of three people, compared with a list of the valid ones."""

@@ -52,6 +52,18 @@ def test_a_page_passes_no_session_on() -> None:
     assert [path for path in PAGES if has_session(path)] == [SHELL / "open_project.py"]
 
 
+def test_a_switch_of_pages_names_the_parameters_of_the_url() -> None:
+    """Without them, Streamlit refuses to leave a page whose widgets are in the URL; `AppTest` does
+    not."""
+    calls = [
+        (path, {keyword.arg for keyword in node.keywords})
+        for path in PAGES
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "st.switch_page"
+    ]
+    assert calls and [path for path, named in calls if "query_params" not in named] == []
+
+
 def test_no_other_private_module_of_streamlit_is_imported() -> None:
     found: dict[str, list[str]] = {}
     packages = ("pages", "cli", "training", "curation", "db")

@@ -69,6 +69,7 @@ def release(session: Session) -> Release:
     return create_release(session).release
 
 
+@pytest.mark.slow
 def test_a_release_is_compared_with_all_that_is_kept(
     session: Session, release: Release, settings: Settings, tmp_path: Path
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_release_is_compared_with_all_that_is_kept(
     }, "exact and overlapping, of four items"
 
 
+@pytest.mark.slow
 def test_each_comparison_is_made_once(
     session: Session, release: Release, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +154,7 @@ def test_unreadable_data_is_reported_and_does_not_stop_the_rest(
     assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
 
 
+@pytest.mark.slow
 def test_the_bundled_texts_are_compared_once_and_reported_in_one_sentence(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

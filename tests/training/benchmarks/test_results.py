@@ -194,6 +194,7 @@ def test_a_file_that_holds_something_else(tmp_path: Path, content: str | None) -
         read_result(tmp_path / "r.jsonl")
 
 
+@pytest.mark.slow
 def test_an_interval_is_near_the_normal_one_and_holds_the_score() -> None:
     from scipy.stats import norm
 

@@ -384,6 +384,7 @@ def test_only_training_data_of_a_model_and_its_bases_is_left_out(
     assert found["run 2"].facts == wanted
 
 
+@pytest.mark.slow
 def test_the_bundled_model_and_what_was_trained_from_it_were_taught_the_corpora(
     engine: Engine, settings: Settings
 ) -> None:

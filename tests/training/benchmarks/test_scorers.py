@@ -248,6 +248,7 @@ def test_given_prompts_replace_the_models_prompts(
     assert scorer.score(PAIRS, asks="similarity") == pytest.approx(own, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tiny_splade", "tiny_colbert", "tiny_cross"])
 def test_the_other_architectures_take_prompts_too(
     kind: str, request: pytest.FixtureRequest

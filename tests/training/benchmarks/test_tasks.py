@@ -288,6 +288,7 @@ def test_the_pick_of_each_entry_is_counted_by_label(tmp_path: Path) -> None:
 picked = st.tuples(*[st.floats(-1, 1, width=16)] * 3, st.integers(0, 2))
 
 
+@pytest.mark.slow
 @given(st.lists(picked, min_size=1, max_size=12), chances)
 def test_accuracy_is_scikit_learns_but_that_ties_are_wrong(
     rows: list[tuple[float, float, float, int]], chance: Any

@@ -88,6 +88,7 @@ ANGLES = {"a": (0, 10, 20, 5, 30), "b": (90, 95, 100, 110, 120)}
 """In family a, the verbal negation is nearer than every positive. In b, everything is right."""
 
 
+@pytest.mark.slow
 def test_rankings_and_cosines_are_those_of_the_angles() -> None:
     metrics = measured(encoder(**ANGLES))
     found, counts = metrics.before, metrics.counts

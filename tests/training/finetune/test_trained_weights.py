@@ -189,6 +189,7 @@ def test_a_new_adapter_changes_nothing_and_only_it_is_trained(tiny_encoder: Path
     assert set(model.state_dict()) == names and all(p.requires_grad for p in model.parameters())
 
 
+@pytest.mark.slow
 def test_an_encoder_without_a_transformer_is_refused() -> None:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import BoW

@@ -300,6 +300,7 @@ def test_arms_without_questions_are_not_compared(released: Engine, small_llama: 
         ask_for_study(released, small_llama)
 
 
+@pytest.mark.slow
 def test_a_model_without_a_template_is_asked_the_bare_question(
     released: Engine, settings: Settings, without_template: Path
 ) -> None:
@@ -389,6 +390,7 @@ def test_impossible_values_are_refused_and_nothing_is_stored(
     assert ask(released, small_llama, seed=2).id == 2
 
 
+@pytest.mark.slow
 def test_pairs_are_sampled_by_the_seed_and_measured_alike_in_every_arm(released: Engine) -> None:
     with reading(released) as session:
         few = LanguageRecipe(max_pairs=10)

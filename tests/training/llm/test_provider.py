@@ -283,6 +283,7 @@ def test_what_fails_gives_one_sentence_without_the_key(provider: Provider) -> No
     assert "API key" in message(seed=3)
 
 
+@pytest.mark.slow
 def test_a_finetuning_is_asked_for_once_and_with_enough_pairs(engine: Engine, home: Path) -> None:
     provider = Provider(engine, home, NOWHERE, ChatServer())
     with writing(engine) as session:

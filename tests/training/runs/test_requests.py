@@ -69,6 +69,7 @@ def test_a_training_creates_the_first_release_and_stores_its_inputs(
         assert run.state == RunState.QUEUED
 
 
+@pytest.mark.slow
 def test_a_run_stores_the_name_of_its_preset(project: Engine) -> None:
     whole = read(project, plan)
     quick = recipe_for(PRESETS["quick"], whole)

@@ -177,6 +177,7 @@ def sources() -> dict[str, ast.Module]:
     }
 
 
+@pytest.mark.slow
 def test_every_kind_that_a_module_names_is_registered(sources: dict[str, ast.Module]) -> None:
     named = {
         node.value.value
@@ -190,6 +191,7 @@ def test_every_kind_that_a_module_names_is_registered(sources: dict[str, ast.Mod
     assert named == IDS - earlier
 
 
+@pytest.mark.slow
 def test_runs_are_stored_under_a_named_kind_only(sources: dict[str, ast.Module]) -> None:
     """The test above sees all kinds, because no call spells one out."""
     spelled = [
@@ -205,6 +207,7 @@ def test_runs_are_stored_under_a_named_kind_only(sources: dict[str, ast.Module])
     assert spelled == []
 
 
+@pytest.mark.slow
 def test_a_kind_has_work_an_address_and_no_summary_of_an_unknown_result(
     sources: dict[str, ast.Module],
 ) -> None:
@@ -456,6 +459,7 @@ def test_models_that_would_share_a_short_name_keep_their_full_names() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_menu_also_shows_the_base_and_the_data_of_a_trained_model() -> None:
     names = ["run 9: /models/small, release 1", "/models/small"]
     assert choice_names(names) == {names[0]: "run 9: small, release 1", names[1]: "small"}

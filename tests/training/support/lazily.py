@@ -11,4 +11,6 @@ class Lazily:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pytest asks each object in a file for such names
+            raise AttributeError(name)
         return getattr(import_module(self._module), name)

@@ -22,6 +22,7 @@ def decided(desk: Desk) -> list[int]:
     return sorted(row.variant_id for row in desk.rows(Decision))
 
 
+@pytest.mark.slow
 @both_databases
 @pytest.mark.parametrize("name", ["Bert", "Ada"])
 def test_two_windows_decide_no_card_twice(state: ReviewState, desk: Desk, name: str) -> None:
@@ -39,6 +40,7 @@ def test_two_windows_decide_no_card_twice(state: ReviewState, desk: Desk, name: 
     assert decided(desk) == [7 * number + 1 for number in range(8)]
 
 
+@pytest.mark.slow
 @both_databases
 def test_two_windows_at_the_same_moment_decide_no_card_twice(
     state: ReviewState, desk: Desk
@@ -63,6 +65,7 @@ def test_another_queue_gives_the_card_back(state: ReviewState) -> None:
     assert shows(other) == first
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
     state: ReviewState, desk: Desk, monkeypatch: pytest.MonkeyPatch
@@ -138,6 +141,7 @@ def test_cards_on_other_screens_are_counted(state: ReviewState) -> None:
     assert late.view().focus is not None
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_family_is_one_windows_alone(state: ReviewState) -> None:
     state.by_family = True

@@ -50,6 +50,7 @@ def details(state: ReviewState) -> Details:
     return Desk(state.engine).read(details_of, state, focus(state), hidden=False)
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
     gold: ReviewState, desk: Desk
@@ -70,6 +71,7 @@ def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
     assert draw(gold).variant_id != GOLD  # once
 
 
+@pytest.mark.slow
 def test_an_undo_shows_it_as_a_pending_card_again(gold: ReviewState, desk: Desk) -> None:
     left = gold.pending("verbal")
     gold.reject_at_once(draw(gold), "wrong_type")
@@ -83,6 +85,7 @@ def test_an_undo_shows_it_as_a_pending_card_again(gold: ReviewState, desk: Desk)
     assert len(desk.read(items.gold_items)) == 1
 
 
+@pytest.mark.slow
 @both_databases
 def test_nothing_on_its_card_tells_what_others_did(gold: ReviewState, desk: Desk) -> None:
     desk.decide("Ben", GOLD)
@@ -106,6 +109,7 @@ def test_as_a_sibling_it_looks_pending_too(gold: ReviewState) -> None:
     assert gold.showings[GOLD].gold and not gold.showings[GOLD].settles
 
 
+@pytest.mark.slow
 def test_the_maker_never_gets_it_and_sees_it_unchanged(gold: ReviewState) -> None:
     lena = colleague(gold, "Lena")
     for expected in (1, 8):
@@ -128,6 +132,7 @@ def test_reviewers_who_decided_see_everything_and_cannot_settle_it(gold: ReviewS
     assert status(gold, GOLD) is Status.REJECTED
 
 
+@pytest.mark.slow
 def test_it_is_as_blind_as_the_others_and_in_one_window_only(gold: ReviewState) -> None:
     gold.blind = True
     card = draw(gold)
@@ -195,6 +200,7 @@ def test_one_card_in_so_many_is_a_gold_item_and_a_restart_changes_nothing(
     assert len(first) > 1  # each has an order of their own
 
 
+@pytest.mark.slow
 def test_in_a_selection_it_is_open_until_one_has_decided(gold: ReviewState) -> None:
     for window, open_ids in ((gold, {GOLD, 1}), (colleague(gold, "Lena"), {1})):
         window.take(VariantSelection((GOLD, 1), "a search"))
@@ -207,6 +213,7 @@ def test_in_a_selection_it_is_open_until_one_has_decided(gold: ReviewState) -> N
     assert gold.selection.open == {GOLD, 1}
 
 
+@pytest.mark.slow
 def test_in_the_family_view_the_keys_come_to_it(gold: ReviewState, desk: Desk) -> None:
     desk.write(put_setting, GOLD_RATE, 0)
     gold.by_family, gold.type_id = True, None
@@ -233,6 +240,7 @@ def opened(state: ReviewState, name: str) -> VariantSelection:
     return found
 
 
+@pytest.mark.slow
 @both_databases
 def test_each_person_goes_through_the_sample_blind_whatever_others_decided(
     state: ReviewState, desk: Desk

@@ -38,6 +38,7 @@ def shows(state: ReviewState) -> int:
 # -- when a key counts -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_key_for_a_card_that_is_gone_or_was_never_shown_does_nothing(state: ReviewState) -> None:
     view = state.view()
     assert view.focus is not None
@@ -180,12 +181,14 @@ def test_a_users_own_variant_is_added_once(state: ReviewState) -> None:
 # -- families ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_family_is_finished_before_the_next_one(state: ReviewState) -> None:
     state.by_family = True
     assert {accept(state) for _ in range(7)} == set(range(1, 8))
     assert shows(state) > 7
 
 
+@pytest.mark.slow
 def test_in_a_family_the_next_undecided_card_follows_and_the_first_after_the_last(
     state: ReviewState,
 ) -> None:
@@ -234,6 +237,7 @@ def test_the_editor_offers_the_wording_of_an_undone_edit(state: ReviewState, des
     assert not desk.read(drafted_variants, reviewer_id=state.reviewer_id)
 
 
+@pytest.mark.slow
 def test_an_undone_edit_replaces_no_newer_draft_and_an_undone_change_of_type_leaves_none(
     state: ReviewState, desk: Desk
 ) -> None:
@@ -276,6 +280,7 @@ def test_undo_takes_a_note_back_before_the_decision(state: ReviewState, desk: De
     assert status(state, first) == Status.PENDING
 
 
+@pytest.mark.slow
 def test_undo_brings_skipped_cards_back_before_the_decision(state: ReviewState) -> None:
     first, second, third = accept(state), skip(state), skip(state)
     state.undo()
@@ -290,6 +295,7 @@ def test_undo_brings_skipped_cards_back_before_the_decision(state: ReviewState) 
         assert shows(state) == first and state.message != before
 
 
+@pytest.mark.slow
 def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: ReviewState) -> None:
     """A skip is not stored. A window that is opened later knows nothing of it."""
     skipped = skip(state)

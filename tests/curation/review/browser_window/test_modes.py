@@ -20,6 +20,7 @@ def go_to(state: ReviewState, source_id: int | None = None, queue: Queue = Queue
     state.go_to(queue=queue, type_id=of, source_id=source_id, order=Order.OLDEST, family=False)
 
 
+@pytest.mark.slow
 def test_blind_mode_shows_others_verdicts_only_after_the_own_one(
     state: ReviewState, desk: Desk
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_card_whose_anchor_is_corrected_meanwhile_says_so(state: ReviewState, 
     assert desk.standings()[1].second_look
 
 
+@pytest.mark.slow
 def test_a_selection_is_reviewed_in_its_order(state: ReviewState) -> None:
     state.take(VariantSelection((15, 8, 1), "a brush"))
     assert state.selection is not None
@@ -126,6 +128,7 @@ def test_a_selection_skips_variants_that_a_colleague_has_decided(state: ReviewSt
     assert state.selection is not None and state.selection.open == {8, 15}
 
 
+@pytest.mark.slow
 def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewState) -> None:
     """Ids are looked up a few at a time, however long the selection is."""
     state.take(VariantSelection((1, *range(10_000, 20_000)), "a brush"))

@@ -68,6 +68,7 @@ def move(state: ReviewState, **values: object) -> None:
 # -- places ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_databases
 def test_after_a_restart_a_new_window_shows_the_same_card_of_the_same_queue(
     state: ReviewState, desk: Desk, restart: Callable[[], None]
@@ -144,6 +145,7 @@ def test_a_card_that_somebody_decided_meanwhile_is_skipped_unless_it_has_a_draft
     assert (new.pinned, new.panel) == (here, Panel.EDIT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "lapsed"), [(True, False), (False, True), (False, False)])
 def test_a_window_of_another_server_is_continued_for_a_draft_or_after_its_lease(
     state: ReviewState, typed: bool, lapsed: bool

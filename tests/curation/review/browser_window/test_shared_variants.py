@@ -53,6 +53,7 @@ def adjudication(state: ReviewState) -> AdjudicationState:
     return desk
 
 
+@pytest.mark.slow
 @both_databases
 def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     pair: Pair, desk: Desk
@@ -83,6 +84,7 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     assert bert.showings[FIRST].settles
 
 
+@pytest.mark.slow
 @both_databases
 def test_verdicts_are_hidden_until_the_last_person_has_decided(
     state: ReviewState, desk: Desk
@@ -112,6 +114,7 @@ def test_verdicts_are_hidden_until_the_last_person_has_decided(
     assert (adjudicates.left_in(Queue.CONFLICT), view.hidden) == (1, frozenset())
 
 
+@pytest.mark.slow
 def test_a_late_decision_is_reported_once_all_have_decided(state: ReviewState) -> None:
     ada, bert = shared(state, reviewers=3)
     cleo = colleague(state, "Cleo")
@@ -127,6 +130,7 @@ def test_a_late_decision_is_reported_once_all_have_decided(state: ReviewState) -
     assert "Bert" in ada.message and "rejected it" in ada.message
 
 
+@pytest.mark.slow
 def test_an_edit_does_not_end_it_and_its_wording_is_not_shown(pair: Pair, desk: Desk) -> None:
     ada, bert = pair
     ada.edit(draw(ada), text="The bridge isn't safe.")
@@ -148,6 +152,7 @@ def test_an_edit_does_not_end_it_and_its_wording_is_not_shown(pair: Pair, desk: 
         desk.decide("Ada", 8)
 
 
+@pytest.mark.slow
 @both_databases
 def test_taking_it_back_gives_it_to_both_again(pair: Pair, desk: Desk) -> None:
     ada, bert = pair
@@ -210,6 +215,7 @@ def test_it_keeps_the_order_it_had_while_pending(pair: Pair, order: Order) -> No
     assert draw(bert).variant_id == before
 
 
+@pytest.mark.slow
 def test_a_blind_card_hides_the_status_of_its_siblings(state: ReviewState) -> None:
     draw(state)
     known, blind = details(state, hidden=False), details(state, hidden=True)
@@ -225,6 +231,7 @@ def shares(state: ReviewState) -> list[tuple[int, int, bool]]:
     return [(one.done, one.quota, one.is_reached) for one in state.workload.shares()]
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_reached_quota_closes_its_type(state: ReviewState, desk: Desk) -> None:
     desk.write(set_quota, state.reviewer_id, 2, type_id="verbal")
