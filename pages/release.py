@@ -243,7 +243,7 @@ def _contents(release: Release) -> None:
     summary = release.summary
     st.text(
         f"Release {release.number}{f', “{release.name}”' if release.name else ''}: "
-        f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
+        f"{counted(summary['variants'], 'variant')} of {counted(summary['anchors'], 'anchor')}, "
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
     if selected := selection_of(release).sentences():

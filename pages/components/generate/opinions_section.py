@@ -286,7 +286,8 @@ def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
         return ["Nothing to judge: the model has judged all selected variants."]
     each = f"{request.repeats} calls" if request.repeats else "one call"
     variants = found.total_calls // max(1, request.repeats)
-    lines = [f"{variants:,} variants of {found.anchors:,} anchors, {each} per variant."]
+    judged = f"{counted(variants, 'variant')} of {counted(found.anchors, 'anchor')}"
+    lines = [f"{judged}, {each} per variant."]
     if found.cost is None or found.seconds is None:
         return [
             *lines,
