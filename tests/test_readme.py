@@ -130,26 +130,3 @@ hedgerow release create [--name …]
         ["hedgerow", "review", "apply", "--rule", "no flags", "--accept"],
         ["hedgerow", "status"],
     ]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["hedgerow nonsense", "hedgerow app --nonsense", "hedgerow run 99", "hedgerow review undo"],
-)
-def test_a_command_that_does_not_work_is_noticed(
-    line: str, loaded_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(AssertionError, match=re.escape(line)):
-        carry_out(line, loaded_home, monkeypatch)
-
-
-def test_uid_is_replaced_by_a_pending_variant(
-    loaded_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    carry_out("export HEDGEROW_REVIEWER=Ann", loaded_home, monkeypatch)
-    for _ in range(2):
-        carry_out("hedgerow review accept UID", loaded_home, monkeypatch)
-    with sqlite3.connect(loaded_home / "hedgerow.db") as connection:
-        query = "SELECT count(DISTINCT variant_id) FROM decision JOIN reviewer r ON r.id ="
-        query += " reviewer_id WHERE r.name = 'Ann'"
-        assert connection.execute(query).fetchone() == (2,)
