@@ -1,15 +1,21 @@
 """Long work on bad days: dying processes, missing folders, full disks, two runs at once."""
 
+import os
+import random
 import re
 import shutil
+import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, select, text
+from sqlmodel import col
 
 from cli.shared import app_start
 from curation.diagnostics import cosines, measuring
@@ -17,14 +23,16 @@ from curation.project.opening import active_encoder_id, open_project
 from curation.release.export import export_run
 from curation.release.freezing import create_release
 from curation.review import actions
+from curation.upkeep.checking import check_project
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
-from db.models import Run, RunState, Source
+from db.models import Decision, Run, RunState, Source
 from db.run_process import start_process
 from db.runs import claim, create_run, get_run, list_runs
 from db.settings import load_settings
 from tests.cli.commands import complaint
+from tests.support.checkout import ROOT
 from tests.support.databases import both_databases
 from tests.support.disks import disk_of
 from tests.support.factories import add_family, person
@@ -206,3 +214,100 @@ def test_the_app_opens_even_if_nothing_can_be_measured(
     assert "hedgerow_data" in capsys.readouterr().err
     with reading(project_engine) as session:  # nothing is left waiting for a process
         assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
+
+
+REVIEWERS = 3
+"""Reviewers in each process."""
+
+
+@pytest.fixture
+def project(kills: int, engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Enough families for all decisions here. The processes find them by the settings."""
+    address = engine.url.render_as_string(hide_password=False)
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
+    open_project(load_settings()).dispose()
+    with writing(engine) as session:
+        for number in range(150 * kills):
+            add_family(session, f"The bridge number {number} is safe.")
+    return engine
+
+
+class Process:
+    """A process with the reviewers of one server."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it. Its confirmations go to a file, which outlives it."""
+        self.said = folder / f"{time.monotonic_ns()}.txt"
+        with self.said.open("wb") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.deciding_process", str(REVIEWERS)],
+                cwd=ROOT,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdout=file,
+                stderr=subprocess.PIPE,
+            )
+
+    def kill(self) -> None:
+        """Stop it with a signal that it can't handle."""
+        self._process.send_signal(signal.SIGKILL)
+        _, complained = self._process.communicate()
+        assert self._process.returncode == -signal.SIGKILL, complained.decode()
+        assert not complained, complained.decode()
+
+    def confirmed(self) -> set[str]:
+        """The action ids of the confirmed decisions."""
+        lines = self.said.read_text("utf-8").splitlines(keepends=True)
+        return {line.strip() for line in lines if line.endswith("\n")}
+
+    def wait_until_at_work(self) -> None:
+        """Wait until it has confirmed some decisions."""
+        deadline = time.monotonic() + 60
+        while len(self.confirmed()) < 5:
+            assert self._process.poll() is None, "it ended by itself"
+            assert time.monotonic() < deadline, "it confirms nothing"
+            time.sleep(0.02)
+
+
+@contextmanager
+def at_work(folder: Path) -> Iterator[list[Process]]:
+    """Two processes that decide on the same queue, like two servers of one project."""
+    processes = [Process(folder), Process(folder)]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process._process.kill()
+            process._process.wait()
+
+
+@both_databases
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.soak("kills"))])
+def test_kills_under_load_lose_no_confirmed_decision_and_leave_nothing_contradictory(
+    kills: int, project: Engine, tmp_path: Path
+) -> None:
+    chance = random.Random(1)
+    confirmed: set[str] = set()
+    with at_work(tmp_path) as processes:
+        for number in range(kills):
+            victim = processes[number % 2]
+            for process in processes:
+                process.wait_until_at_work()
+            time.sleep(chance.uniform(0, 0.5))
+            victim.kill()
+            confirmed |= victim.confirmed()
+            result = check_project(project, load_settings(), report=lambda *_: None)
+            assert result.is_clean, [each.sentence() for each in result.findings]
+            assert confirmed <= stored(project)
+            processes[number % 2] = Process(tmp_path)
+        for process in processes:
+            process.wait_until_at_work()  # the killed ones' cards block nobody
+    with_all = confirmed | {action for process in processes for action in process.confirmed()}
+    assert with_all <= stored(project)
+    sys.stdout.write(f"{len(with_all)} confirmed, {len(stored(project))} stored\n")
+
+
+def stored(engine: Engine) -> set[str]:
+    """The action ids of all decisions."""
+    with reading(engine) as session:
+        return set(session.execute(select(col(Decision.action_id))).scalars())
