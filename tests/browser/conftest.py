@@ -22,9 +22,9 @@ Share = Callable[[Path], str]
 """Makes the app show the project of a working directory; returns the app's address."""
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Chromium]:
-    """The browser, for the tests of this folder."""
+    """The browser for the tests of a file. Until it ends, no other test could use asyncio."""
     if not CHROMIUM:
         missing("a Chromium (HEDGEROW_TEST_CHROMIUM)")
     with launched(CHROMIUM) as chromium:
