@@ -165,6 +165,7 @@ def damage(path: Path, *, keep: int) -> None:
         file.write(b"\xa5" * (size - keep))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("keep", [0, 100, 4096])
 def test_a_damaged_database(command: list[str], keep: int, home: Path) -> None:

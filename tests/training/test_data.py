@@ -400,6 +400,7 @@ def test_an_epoch_takes_anchors_of_a_source_with_all_their_triples() -> None:
     assert len(listed) == 12
 
 
+@pytest.mark.slow
 def test_no_batch_of_triples_holds_a_text_twice() -> None:
     """Otherwise a triple's positive would be another triple's negative (in-batch negatives)."""
     batches = TripleBatches(TRIPLES, size=6, seed=0)
@@ -407,6 +408,7 @@ def test_no_batch_of_triples_holds_a_text_twice() -> None:
         assert max(Counter(text for row in batches.of(step) for text in texts(row)).values()) == 1
 
 
+@pytest.mark.slow
 def test_an_epoch_of_triples_is_full_even_if_a_few_anchors_have_most_of_them() -> None:
     anchor = FAMILIES[0][0]
     many = [
@@ -448,6 +450,7 @@ def collate(rows: list[Family] = FAMILIES, **recipe: Any) -> FamilyCollator:
     return FamilyCollator(Course(batches, steps=3), Recipe(batch_size=4, **recipe))
 
 
+@pytest.mark.slow
 def test_a_collated_batch_has_each_text_once_with_its_family_and_role() -> None:
     batch = collate()([1])
     assert len(batch["texts"]) == len(set(batch["texts"])) == len(batch["text"])
@@ -461,6 +464,7 @@ def test_a_collated_batch_has_each_text_once_with_its_family_and_role() -> None:
     assert (batch["step"], batch["more"]) == (1, [])
 
 
+@pytest.mark.slow
 def test_a_collated_batch_follows_from_its_step_alone() -> None:
     first, second = collate(), collate()
     texts = [first([step])["texts"] for step in (1, 2, 3)]

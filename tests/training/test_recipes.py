@@ -88,6 +88,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
     )
 
 
+@pytest.mark.slow
 @given(recipe=recipes())
 def test_yaml_out_and_in_gives_the_same_recipe(recipe: Recipe) -> None:
     again = parse_recipe(recipe.to_yaml())

@@ -132,6 +132,7 @@ def test_a_suspicious_wording_is_taken_only_on_insistence(
     assert done.revision == 2
 
 
+@pytest.mark.slow
 def test_an_anchor_of_another_language_is_not_checked_for_english(
     session: Session, ada: int
 ) -> None:
@@ -139,6 +140,7 @@ def test_an_anchor_of_another_language_is_not_checked_for_english(
     assert correct(session, ada, "Die Brücke ist sicher.") == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "fact"),
     [

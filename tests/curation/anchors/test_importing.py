@@ -151,6 +151,7 @@ def test_suspicious_rows_are_reported_with_their_reason(
     assert found(looked(session, text)) == [(Fate.SUSPICIOUS, [reason])]
 
 
+@pytest.mark.slow
 def test_the_impossible_is_reported_and_never_chosen(session: Session) -> None:
     data = b'{"text":"\\u0007 bell"}\n{"text":" "}\n{"text":null}\n{"text":"\\ud800"}\n'
     data += b'{"text":"' + b"a b" * 700 + b'"}\n{"text":"All is well."}\n'
@@ -162,6 +163,7 @@ def test_the_impossible_is_reported_and_never_chosen(session: Session) -> None:
     assert all(row.text.encode("utf-8", "strict") is not None for row in shown.rows), "can be shown"
 
 
+@pytest.mark.slow
 def test_repeats_and_near_equals_name_the_line_or_the_anchor(session: Session) -> None:
     add_anchor(session, "The well-known bridge is safe.")
     cafe = "The café is open.\n\nThe  cafe\u0301 is\u00a0open.\u200b\n"

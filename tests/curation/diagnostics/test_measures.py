@@ -49,6 +49,7 @@ def test_a_negator_in_a_hedge_frame_does_not_negate_the_claim(text: str) -> None
     assert negators(text) == [] and negators(text, main_clause=False) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("anchor", "text", "expected"),
     [
@@ -72,6 +73,7 @@ def test_a_new_negator_of_the_claim_is_found(anchor: str, text: str, expected: l
     assert negators(text, anchor) == expected
 
 
+@pytest.mark.slow
 def test_lost_and_added_content() -> None:
     comparison = compare("The old ferry stays in the harbour at nine.")
     assert (comparison.lost, comparison.added) == (["leaves"], ["stays"])
@@ -82,6 +84,7 @@ def test_lost_and_added_content() -> None:
     assert compare("It was of no relevance.", "It was relevant.").lost == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("anchor", "text", "replaced"),
     [
@@ -104,6 +107,7 @@ def test_replaced_content_is_told_from_negation_and_hedging(
     assert compare(text, anchor).content_replaced is replaced
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("anchor", "text", "words"),
     [
@@ -119,6 +123,7 @@ def test_a_new_affix_of_the_claim_is_found(anchor: str, text: str, words: list[s
     assert [comparison.text.words[i] for i, _, _ in found] == words
 
 
+@pytest.mark.slow
 def test_texts_without_a_word_in_common_are_compared_without_an_error() -> None:
     assert compare("", "").content_kept == 1.0
     assert (compare("42?").content_kept, compare("42?").frame) == (0.0, frozenset())

@@ -76,6 +76,7 @@ def test_a_run_by_rule_stores_answers_and_variants(
     assert {cue: used[cue] for cue in set(cues)} == {cue: cues.count(cue) for cue in cues}
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_continues_to_the_result_of_an_uninterrupted_one(
     local_runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

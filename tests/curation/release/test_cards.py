@@ -122,6 +122,7 @@ def test_the_card_says_how_far_people_agree(session: Session, tmp_path: Path) ->
     assert "### Agreement" not in body(export_release(session, release, tmp_path / "again"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("licences", "expected"),
     [
@@ -143,6 +144,7 @@ def test_the_card_names_the_licence(
     assert all(f"| Source {licence}".rstrip() in text_ for licence in licences)
 
 
+@pytest.mark.slow
 def test_hostile_names_do_not_reach_the_card_as_markup(session: Session, tmp_path: Path) -> None:
     evil = 'x\n---\n# Own <img src=x> | [a](http://e.example) `c` *b* @all $x$ ":'
     anchor = add_anchor(session, "It rains.", source=evil, licence=evil, split=Split.TRAIN)
@@ -168,6 +170,7 @@ def test_hostile_names_do_not_reach_the_card_as_markup(session: Session, tmp_pat
     assert line.count("|") == 8
 
 
+@pytest.mark.slow
 def test_writers_are_counted_by_type(session: Session, tmp_path: Path) -> None:
     anchor = add_anchor(session, "It rains.")
     for provider, name, type_id, wording in [

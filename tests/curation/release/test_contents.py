@@ -60,6 +60,7 @@ def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Releas
     assert cue.recorded and changes_since(session, release) == ({"word": 1}, {"word": 1})
 
 
+@pytest.mark.slow
 def test_decisions_that_are_in_a_release_are_not_examined(released: Released) -> None:
     session, families, _ = released
     ada = person(session)

@@ -57,6 +57,7 @@ def who(desk: Desk) -> int:
     return number
 
 
+@pytest.mark.slow
 @both_databases
 def test_an_opinion_changes_nothing_until_it_is_switched_on(desk: Desk, who: int) -> None:
     assert {(one.status, one.version) for one in desk.rows(Variant)[:6]} == {(Status.PENDING, 1)}
@@ -81,6 +82,7 @@ def test_the_same_wording_is_judged_once_by_a_reviewer(desk: Desk, who: int) -> 
     assert [one.verdict for one in desk.read(opinions_of, 1)] == [R]
 
 
+@pytest.mark.slow
 def test_nobody_sees_an_opinion_without_asking(desk: Desk, who: int) -> None:
     card = desk.card(4)
     assert desk.read(history, 4) == []

@@ -60,6 +60,7 @@ def decide(desk: Desk, who: str, variant_id: int, verdict: Verdict = A, **more: 
     desk.decide(who, variant_id, verdict, shown_at=now(), **more)
 
 
+@pytest.mark.slow
 @both_databases
 def test_only_what_two_people_have_decided_on_is_there(desk: Desk) -> None:
     ada, bert = desk.people("Ada", "Bert")

@@ -50,6 +50,7 @@ def is_contested(desk: Desk, *ids: int) -> frozenset[int]:
     return desk.read(contested, [desk.get(key) for key in ids])
 
 
+@pytest.mark.slow
 @both_databases
 def test_a_third_verdict_leaves_the_conflict_and_settling_ends_it(conflict: Desk) -> None:
     conflict.decide("Cleo", VERBAL)

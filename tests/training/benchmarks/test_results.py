@@ -222,6 +222,7 @@ def test_without_variation_the_interval_is_the_exact_binomial_one() -> None:
         interval(ExcluIR([]).evaluate([]))
 
 
+@pytest.mark.slow
 def test_groups_and_correlations_are_permuted_whatever_their_scale() -> None:
     from scipy.stats import spearmanr
 

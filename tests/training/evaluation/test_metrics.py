@@ -121,6 +121,7 @@ def answered(anchor: float, both: float, verbal: float, lexical: float) -> float
     return sum(right) / 8
 
 
+@pytest.mark.slow
 def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
     base = encoder(**ANGLES)
     metrics = measured(base)
@@ -129,6 +130,7 @@ def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
     assert metrics.figures(base) == metrics.before
 
 
+@pytest.mark.slow
 def test_an_sts_file_is_measured_as_well() -> None:
     pairs = [StsPair(5, "a", "a word"), StsPair(3, "a", "b"), StsPair(1, "b", "s")]
     base = encoder(**ANGLES)
@@ -139,6 +141,7 @@ def test_an_sts_file_is_measured_as_well() -> None:
     assert 0.8 < found["sts"] <= 1
 
 
+@pytest.mark.slow
 def test_every_text_is_encoded_once_per_evaluation() -> None:
     base = encoder(**ANGLES)
     checks: list[None] = []
@@ -148,6 +151,7 @@ def test_every_text_is_encoded_once_per_evaluation() -> None:
     assert len(base.encoded) == 20 and len(checks) >= 2
 
 
+@pytest.mark.slow
 def test_metrics_without_data_are_left_out() -> None:
     lonely = [family("a")[:2]]  # an anchor and a hedge
     found = HeldOut(encoder(**ANGLES), lonely).before
@@ -156,6 +160,7 @@ def test_metrics_without_data_are_left_out() -> None:
     assert set(only.before) == {"sts"} == set(only.counts)
 
 
+@pytest.mark.slow
 def test_a_sample_of_many_families_is_spread_over_all_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

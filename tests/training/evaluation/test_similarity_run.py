@@ -181,6 +181,7 @@ def test_the_first_model_s_figures_stay_when_the_second_cannot_be_loaded(
     assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_refused_before_a_run_is_stored(
     engine: Engine, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ def batches(draw: st.DrawFn) -> Families:
     return families
 
 
+@pytest.mark.slow
 @given(
     batches(),
     st.sampled_from([EQUATION_1, SYMMETRIC, SYMMETRIC._replace(order=0.5, margin=0.1)]),
@@ -110,6 +111,7 @@ def test_every_comparison_counts_once(families: Families, weights: Weights, scal
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("roles", [[], [Role.NEGATION], [Role.HEDGE]])
 def test_a_family_without_a_comparison_gives_no_loss_and_finite_gradients(
     roles: list[Role],
@@ -202,6 +204,7 @@ def assert_same(first: tuple[float, torch.Tensor], second: tuple[float, torch.Te
 ANCHOR, POSITIVE, NEGATIVE = [Role.ANCHOR], [Role.HEDGE, Role.PARAPHRASE], [Role.NEGATION]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "scale"), [(1, 5.0), (7, 20.0)])
 def test_one_positive_and_one_negative_each_are_the_librarys_loss(rows: int, scale: float) -> None:
     """MultipleNegativesRankingLoss, in value and gradient. 'family' compares within each row
@@ -215,6 +218,7 @@ def test_one_positive_and_one_negative_each_are_the_librarys_loss(rows: int, sca
         assert_same(ours(alone, [row]), librarys([row], scale, ANCHOR, POSITIVE, NEGATIVE))
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_with_other_anchors_alone() -> None:
     families = [family(n, Role.HEDGE) for n in range(5)]
     expected = librarys(families, 20.0, ANCHOR, POSITIVE)
@@ -223,6 +227,7 @@ def test_pairs_are_compared_with_other_anchors_alone() -> None:
         assert_same(ours(recipe, families), expected)
 
 
+@pytest.mark.slow
 def test_flat_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None:
     """As if only some anchors have an original contradiction (data mode 'hedging')."""
     families = [family(n, Role.HEDGE, *([Role.NEGATION] if n % 3 else [])) for n in range(6)]

@@ -347,6 +347,7 @@ def test_a_lock_that_cannot_be_written_is_reported(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_bfloat16_is_used_if_the_device_has_instructions_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

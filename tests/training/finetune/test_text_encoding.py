@@ -151,6 +151,7 @@ def test_each_row_has_its_part_of_all_texts(lengths: list[int], count: int) -> N
     assert max(sums) - min(sums) <= max(lengths), "and about as much work as the others"
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 600), min_size=1, max_size=100))
 def test_groups_follow_each_other_with_a_place_for_each_token(lengths: list[int]) -> None:
     spans = packing._spans(lengths)

@@ -258,6 +258,7 @@ def test_the_library_calls_the_private_methods_that_ours_replaces(
         assert all(isinstance(model, trainer.StepLoss) for model in called[name])
 
 
+@pytest.mark.slow
 def test_the_library_leaves_the_choice_of_a_gpu_to_us(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_training_goes_with_its_figures_its_encoder_and_its_folder(
         delete_run(engine, settings, training)
 
 
+@pytest.mark.slow
 @one_database
 def test_a_run_in_progress_stays_until_its_process_has_died(
     engine: Engine, settings: Settings
@@ -133,6 +134,7 @@ def test_a_run_that_others_rest_on_stays(training: int, engine: Engine, settings
     refuse(engine, settings, training, f"Run {waiting} ")
 
 
+@pytest.mark.slow
 @one_database
 def test_a_run_that_wrote_variants_stays(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:

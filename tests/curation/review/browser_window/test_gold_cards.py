@@ -100,6 +100,7 @@ def test_nothing_on_its_card_tells_what_others_did(gold: ReviewState, desk: Desk
     assert "Ben" not in gold.message and not gold.warn
 
 
+@pytest.mark.slow
 def test_as_a_sibling_it_looks_pending_too(gold: ReviewState) -> None:
     gold.pin(GOLD + 1)
     assert {item.variant.status for item in details(gold).siblings} == {Status.PENDING}

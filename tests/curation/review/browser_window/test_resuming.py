@@ -82,6 +82,7 @@ def test_after_a_restart_a_new_window_shows_the_same_card_of_the_same_queue(
     assert len(desk.rows(ReviewPosition)) == 1
 
 
+@pytest.mark.slow
 def test_another_requested_queue_starts_at_its_first_card(
     state: ReviewState, restart: Callable[[], None]
 ) -> None:
