@@ -25,7 +25,6 @@ from tests.support.databases import Copies, Fill, Server, drop_databases, opened
 from training.evaluation import retrieval
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
-TESTS = Path(__file__).parent
 IN_CI = bool(os.environ.get("CI"))
 
 # The processes of a run inherit its name.
@@ -59,7 +58,7 @@ SLOW_FIXTURES = {"loaded_home", "starter_engine"}
 LONG_FIXTURES = {"app_engine", "forker", "open_page", "serve_chat", "small_llama", "tiny_encoder"}
 """Fixtures that take a good part of a second each: pages, processes, servers, models."""
 LONG_MARKS = ("browser", "postgres", "slow")
-LONG_FOLDERS = ("browser", "cli", "deploy", "docs", "hedgerow", "pages")
+LONG_FOLDERS = ("browser", "cli", "deploy", "docs", "evaluation", "finetune", "hedgerow", "pages")
 HEAVY = ("streamlit", "torch", "transformers")
 """Packages that `make quick` does without, and whose import takes seconds."""
 SOAK_PARTS = ("kills", "processes", "wheel", "pictures", "histories")
@@ -83,10 +82,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`make quick` does not even import the tests of pages and of what is around the program."""
-    if config.option.quick and collection_path.parent == TESTS:
-        return collection_path.name in LONG_FOLDERS or None
-    return None
+    """`make quick` does not even import the tests of faces, and those that compute with PyTorch."""
+    long = collection_path.is_dir() and collection_path.name in LONG_FOLDERS
+    return (config.option.quick and long) or None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -173,7 +171,8 @@ def small_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _light(request: pytest.FixtureRequest) -> Iterator[None]:
     """`make quick` does without heavy packages."""
     yield
-    assert not request.config.option.quick or not sys.modules.keys() & set(HEAVY)
+    found = [name for name in HEAVY if name in sys.modules]
+    assert not request.config.option.quick or found == []
 
 
 @pytest.fixture(scope="session", autouse=True)

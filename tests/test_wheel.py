@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.checkout import ROOT
-from tests.support.page_session import first_page
 
 pytestmark = pytest.mark.slow
 
@@ -126,6 +125,8 @@ def ask(hedgerow: Path, *arguments: str, cwd: Path) -> dict[str, object]:
 
 @pytest.mark.soak("wheel")
 def test_an_installed_wheel_is_the_same_app(hedgerow: Path, elsewhere: Path, app: str) -> None:
+    from tests.support.page_session import first_page
+
     status = ask(hedgerow, "status", cwd=elsewhere)
     assert isinstance(status["anchors"], int) and status["anchors"] > 100
     opened = first_page(app)
