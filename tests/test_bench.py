@@ -15,6 +15,7 @@ BENCHES = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHES)
 def test_every_bench_says_how_it_is_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = importlib.import_module(f"bench.{name}")
