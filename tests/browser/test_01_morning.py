@@ -343,8 +343,10 @@ def change_the_queue(page: Page, home: Path) -> None:
     assert shown(page) == link.partition("=")[2]
     press(page, "s")
     expect(page).not_to_have_url(re.compile("variant="))  # the URL follows the card
-    key(page, "v", "ArrowDown")  # a family at a time
+    page.keyboard.press("v")  # a family at a time
     line = page.locator("article.hg-line").nth(1)
+    see(line)
+    page.keyboard.press("ArrowDown")
     see(line.and_(page.locator(".hg-focus")))
     page.keyboard.press("a")
     expect(line).to_contain_text("accepted")

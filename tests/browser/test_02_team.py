@@ -107,8 +107,8 @@ def settle_by_keys(ada: Page, lea: Page, home: Path, address: str, uid: str) -> 
     key(lea, "x")
     write(lea, "4", "Note", "asz")
     eventually(lea, lambda: rows(home, STATUS, uid) == [("rejected",)])
-    key(lea, "z")
-    assert rows(home, STATUS, uid) == [("conflict",)]
+    lea.keyboard.press("z")
+    eventually(lea, lambda: rows(home, STATUS, uid) == [("conflict",)])
     write(lea, "d", "What do you want to discuss? (optional)", "all of it")
     assert rows(home, "SELECT kind, remark FROM discuss_mark") == [("mark", "all of it")]
     lea.keyboard.press("2")

@@ -1,5 +1,5 @@
 """A narrow window and a wide one: nothing overlaps, everything can be reached and read. An empty
-project, and one full of hostile texts, of which none runs."""
+project, and one full of hostile texts, which must not run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -188,7 +188,8 @@ def open_panels_below_the_card(page: Page, address: str, long: str) -> None:
         page.keyboard.press(letter)
         gone(page.locator(panel))
         expect(card(page)).to_be_in_viewport(ratio=0.5)
-    key(page, "g")
+    page.keyboard.press("g")
+    see(page.locator(PANELS["g"]))
     page.keyboard.press("End")  # a wheel's scrolling would go on under the next card
     expect(card(page)).not_to_be_in_viewport()
     press(page, "s")

@@ -10,7 +10,7 @@ const cards = () => [...document.querySelectorAll("article[data-variant]")];
 let atTop = null; // the variant of the first card
 const noteCards = () => {
   const first = cards()[0]?.dataset.variant ?? null;
-  if (first !== atTop) cardIntoSight((atTop = first));
+  if (first !== atTop) newCard(first);
   const there = new Set(cards().map((card) => card.dataset.variant));
   for (const variant of shownSince.keys()) if (!there.has(variant)) shownSince.delete(variant);
   for (const variant of there) if (!shownSince.has(variant)) shownSince.set(variant, performance.now());
@@ -27,6 +27,12 @@ const isEarly = (card) => {
 const BELOW = { g: ".st-key-all-details", h: ".st-key-keys-list", i: ".st-key-desk-guide", l: ".st-key-last" };
 const FILLED_AFTER = [100, 500]; // ms; the content appears a moment after the panel
 let toggled = null;
+let scrolls = []; // those that wait for a panel's content
+const newCard = (variant) => {
+  toggled = null;
+  scrolls.forEach(clearTimeout);
+  cardIntoSight((atTop = variant));
+};
 const toggles = (name) => {
   const place = BELOW[name];
   if (place) toggled = { place, was: Boolean(document.querySelector(place)) };
@@ -36,7 +42,7 @@ const followPanels = () => {
   if (!toggled || Boolean(node) === toggled.was) return;
   toggled = null;
   if (!node) return cardIntoSight(atTop);
-  for (const wait of FILLED_AFTER) setTimeout(() => node.scrollIntoView({ block: "nearest" }), wait);
+  scrolls = FILLED_AFTER.map((wait) => setTimeout(() => node.scrollIntoView({ block: "nearest" }), wait));
 };
 const isInSight = (card) => {
   const { top } = card.getBoundingClientRect();

@@ -30,7 +30,7 @@ class Chromium:
     def page(self, *scripts: str) -> Iterator[Page]:
         """A page of 1440 by 900 pixels without any state from others.
 
-        It is a new one if scripts shall run at every visit. A test that adds listeners must remove
+        It is a new one if scripts must run at every visit. A test that adds listeners must remove
         them.
         """
         page = self._kept.pop() if self._kept and not scripts else self._browser.new_page()
