@@ -8,8 +8,8 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import cue_use
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.taxonomy.cues import SPELLING
 from db.columns import now
 from db.models import (

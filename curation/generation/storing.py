@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import RANDOM_SALT, bucket, variant_uid
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call
 from curation.generation.judging.question import Judgement
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
 from curation.review.decisions import chunks

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
 from curation.generation.costs.ledger import read_ledger
 from curation.generation.event_loop import run_to_end
@@ -25,7 +26,6 @@ from curation.generation.judging.question import (
     read_judgement,
 )
 from curation.generation.prompts import seed_prompts
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.run import chat_model

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from curation.content_uids import canonical
+from curation.generation.answers import read_object, usable
 from curation.generation.prompts import put_in
-from curation.generation.providers.chat.answers import read_object, usable
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.taxonomy.roles import ROLES

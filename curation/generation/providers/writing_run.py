@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import bucket, canonical
+from curation.generation.answers import MAX_TEXT, AnswerProblem
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.prompts import types_of
-from curation.generation.providers.chat.answers import MAX_TEXT, AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.installed import (
     not_written,

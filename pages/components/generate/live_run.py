@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import can_go_on
 from curation.generation.costs.prices import dollars, spent
 from curation.generation.duplicates import check_alone
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, OPENAI, Budget
 from curation.generation.run_report import AttemptCounts, Spent, Trouble, last_troubles, progress
 from curation.plurals import counted

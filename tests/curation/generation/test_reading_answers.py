@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.generation.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.judging.question import (
     MAX_COMMENT,
     judgement_model,
@@ -23,7 +24,6 @@ from curation.generation.judging.question import (
 from curation.generation.prompts import JUDGE, built_in, checked_template, types_of
 from curation.generation.providers.chat.addresses import OWN_ADDRESS, address_of, is_own, key_for
 from curation.generation.providers.chat.answer_limits import BadBody, bounded
-from curation.generation.providers.chat.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.providers.chat.client import response_format
 from curation.generation.providers.chat.completions import (
     CallError,

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from curation.content_uids import bucket
-from curation.generation.calls import Call
-from curation.generation.examples.few_shot import in_words
-from curation.generation.prompts import fill
-from curation.generation.providers.chat.answers import (
+from curation.generation.answers import (
     AnswerProblem,
     Parsed,
     answer_model,
     parse_answer,
 )
+from curation.generation.calls import Call
+from curation.generation.examples.few_shot import in_words
+from curation.generation.prompts import fill
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.throttling import LONGEST_WISH, PASSING, Gate
