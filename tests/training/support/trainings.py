@@ -15,7 +15,8 @@ from db.models import Run, Split
 from db.runs import get_run
 from db.settings import Settings
 from hedgerow.losses.families import Family, Member, Role
-from tests.curation.support.families import add_anchor, add_plain_family, add_variant
+from tests.curation.support.families import add_plain_family, add_variant
+from tests.support.factories import add_anchor
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
 from training.runs.trainings import KIND, request_training, work
