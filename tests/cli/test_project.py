@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from db.engine import reading, writing
 from db.models import RunMetric, RunState, Status, Variant
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.commands import add_small_project, ask, complaint, ended, process, show, stored_run
+from tests.cli.commands import add_small_project, ask, complaint, ended, process, show, stored_rows
 from tests.support.checkpoints import checkpoint
-from tests.support.databases import opened
+from tests.support.databases import opened, stored_run
 
 STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
 
@@ -52,17 +51,16 @@ def test_an_empty_project_counts_nothing_of_every_type() -> None:
 @pytest.mark.slow
 def test_status_counts_what_the_database_holds(loaded_home: Path) -> None:
     answer = ask("status")
-    with sqlite3.connect(loaded_home / "hedgerow.db") as connection:
-        rows = connection.execute(
-            "SELECT type_id, status, count(*) FROM variant GROUP BY type_id, status"
-        ).fetchall()
+    query = "SELECT type_id, status, count(*) FROM variant GROUP BY 1, 2"
     counted = {
         (name, state): number
         for name, row in answer["variants"].items()
         for state, number in row.items()
         if number
     }
-    assert counted == {(name, state): number for name, state, number in rows}
+    assert counted == {
+        (name, state): number for name, state, number in stored_rows(loaded_home, query)
+    }
     assert answer["anchors"] == 1369
     undecided = answer["variants"]["verbal"]["pending"]
     assert 0.15 < undecided / 1369 < 0.25
