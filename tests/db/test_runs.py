@@ -6,12 +6,13 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, update
-from sqlmodel import col
+from sqlmodel import Session, col
 
 from db import execution, run_process
 from db.columns import now
@@ -94,23 +95,46 @@ def test_a_failure_says_why_and_keeps_the_log(engine: Engine, settings: Settings
     assert any("the disk sang" in line for line in last_log_lines(settings, run))
 
 
-def test_cancelling_stops_the_work_within_a_step(
-    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+def cancel(session: Session, run_id: int) -> None:
+    assert request_cancel(session, run_id) == RunState.RUNNING
+
+
+def take(session: Session, run_id: int) -> None:
+    """As another process takes a run over."""
+    taken = {"attempt": 7, "pid": 99, "host": "elsewhere"}
+    session.execute(update(Run).where(col(Run.id) == run_id).values(**taken))
+
+
+@pytest.mark.parametrize(
+    ("happens", "message", "after"),
+    [
+        (cancel, "cancelled", (1, os.getpid(), RunState.CANCELLED)),
+        (take, "", (7, 99, RunState.RUNNING)),
+    ],
+)
+def test_a_run_that_is_cancelled_or_lost_to_another_process_stops_within_a_step(
+    engine: Engine,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    happens: Callable[[Session, int], None],
+    message: str,
+    after: tuple[int, int, RunState],
 ) -> None:
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
 
     def work(context: RunContext) -> dict[str, object]:
         with writing(engine) as session:
-            assert request_cancel(session, run_id) == RunState.RUNNING
+            happens(session, run_id)
         for _ in range(200):
             context.check()
             time.sleep(0.05)
         return {}
 
     run_id = queued(engine)
-    with pytest.raises(HedgerowError, match="cancelled"):
+    with pytest.raises(HedgerowError, match=message):
         execute(engine, settings, run_id, {"count": work})
-    assert stored_run(engine, run_id).state == RunState.CANCELLED
+    run = stored_run(engine, run_id)
+    assert (run.attempt, run.pid, run.state) == after
 
 
 def test_a_queued_run_is_cancelled_at_once_and_can_be_taken_up_again(
@@ -153,27 +177,6 @@ def test_a_run_without_a_process_is_resumed_at_once_on_the_same_host(engine: Eng
     for taken in (run_id, other):
         with pytest.raises(HedgerowError, match="already running in process"):
             claim(engine, taken, host="elsewhere", pid=2)
-
-
-def test_a_process_that_lost_its_run_to_another_stops(
-    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
-
-    def work(context: RunContext) -> dict[str, object]:
-        with writing(engine) as session:
-            taken = {"attempt": 7, "pid": 99, "host": "elsewhere"}
-            session.execute(update(Run).where(col(Run.id) == run_id).values(**taken))
-        for _ in range(200):
-            context.check()
-            time.sleep(0.05)
-        return {}
-
-    run_id = queued(engine)
-    with pytest.raises(HedgerowError):
-        execute(engine, settings, run_id, {"count": work})
-    run = stored_run(engine, run_id)
-    assert (run.attempt, run.pid, run.state) == (7, 99, RunState.RUNNING)
 
 
 def test_a_finished_run_is_not_done_twice(engine: Engine, settings: Settings) -> None:

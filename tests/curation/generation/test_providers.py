@@ -3,7 +3,6 @@ the export."""
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ from db.models import Answer, CallState, PromptVersion, Release, Run, RunState, 
 from tests.curation.generation.conftest import ANCHORS, CALLS, VARIANTS, Runs
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.support.factories import add_anchor, person
-from tests.support.plug_in_packages import install
+from tests.support.plug_in_packages import Plug, installer
 from training.recipe.plan import plan
 
 RULES = {"provider": "rules", "model": ""}
@@ -188,19 +187,11 @@ class Mine(Provider):
         BODY
 """
 
-Plug = Callable[..., None]
-
 
 @pytest.fixture
 def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
     """Installs a provider 'mine' whose method has this body."""
-
-    def made(body: str, **entries: str) -> None:
-        code = CODE.replace("BODY", body.replace("\n", "\n        "))
-        named = entries or {"mine": "Mine"}
-        install(monkeypatch, tmp_path / "mine", "hedgerow.providers", code, **named)
-
-    return made
+    return installer(monkeypatch, tmp_path, "hedgerow.providers", CODE)
 
 
 def answer() -> writing_run.Answer:
