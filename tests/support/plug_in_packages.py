@@ -54,7 +54,7 @@ def installer(monkeypatch: pytest.MonkeyPatch, place: Path, group: str, code: st
     """Installs a plug-in, by default called 'mine', whose code has a given body for BODY."""
 
     def made(body: str, **entries: str) -> None:
-        folder = place / f"mine{len(list(place.glob('mine*'))) or ''}"
+        folder = place / f"site{len(list(place.iterdir()))}" / "mine"
         whole = code.replace("BODY", body.replace("\n", "\n        "))
         install(monkeypatch, folder, group, whole, **(entries or {"mine": "Mine"}))
 
