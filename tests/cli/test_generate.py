@@ -21,7 +21,7 @@ from tests.cli.commands import ask, complaint, ended, show
 from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
 from tests.support.generating import Serve
-from tests.support.servers.chat_server import texts_for
+from tests.support.servers.chat_server import texts_for, with_thoughts
 
 
 @pytest.fixture(autouse=True)
@@ -275,17 +275,20 @@ def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
     def without_absolute(prompt: str) -> dict[str, str]:
         return {key: text for key, text in texts_for(prompt).items() if key != "absolute"}
 
-    address, _ = serve_chat()
+    address, server = serve_chat()
+    server.says = with_thoughts
     asked = ["generate", "--model", "fake", "--base-url", address]
     with monkeypatch.context() as patched:
         patched.setattr("tests.support.servers.chat_server.answer_to", without_absolute)
         code, result = ended(*asked, "--limit", "3")
         assert code == 1 and result["state"] == "done" and result["run"] == 1
         assert result["missing"] == {"absolute": 3} and result["done"] == 6
+        assert result["removed"]["reasoning"] > 3
         sentence = complaint(*asked)
         assert ask("runs", "list")["runs"][0]["message"] == "Done, but incomplete."
     assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
     assert "Missing types: absolute in 6 answers." in sentence
+    assert "Removed from answers: " in sentence
     again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]
     assert f"'hedgerow generate {' '.join(again)}' repeats the missing calls" in sentence
     assert ask("generate", *again)["done"] == 6

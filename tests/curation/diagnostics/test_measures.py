@@ -115,6 +115,7 @@ def test_replaced_content_is_told_from_negation_and_hedging(
         # A word of certainty is a hedge unless the claim is about it.
         ("The water is safe.", "It is unclear whether the water is safe.", []),
         ("The water is clear.", "The water is unclear.", ["unclear"]),
+        ("The ferry leaves.", "The ferry is unlikely to leave.", ["unlikely"]),
     ],
 )
 def test_a_new_affix_of_the_claim_is_found(anchor: str, text: str, words: list[str]) -> None:

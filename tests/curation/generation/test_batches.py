@@ -17,6 +17,7 @@ from curation.generation.answers import AnswerProblem
 from curation.generation.providers.batch import collecting, polling
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
 from curation.generation.providers.chat.completions import CallError
+from curation.generation.run_report import RAW_SHOWN, last_troubles
 from db import execution
 from db.engine import writing
 from db.models import Answer, CallState, ModelCall, Run, RunState
@@ -24,6 +25,7 @@ from db.runs import request_cancel, request_pause
 from tests.curation.generation.conftest import CALLS, VARIANTS, Runs
 from tests.support.databases import both_databases
 from tests.support.servers.batch_server import BatchServer
+from tests.support.servers.chat_server import with_thoughts
 
 SENT = CALLS - 2
 """One call of each role is made directly at first, to see that all is right."""
@@ -67,6 +69,18 @@ def test_a_batch_gives_the_results_of_direct_calls_at_half_the_price(
     shares = sorted(round(a.cost / cost, 3) for (a, _), cost in zip(rows, full, strict=True))
     assert shares == [0.5] * SENT + [1.0] * 2
     assert not list((runs.home / "hedgerow_data").rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_what_a_model_writes_around_its_variants_is_removed_and_counted(
+    runs: Runs, batch: bool
+) -> None:
+    runs.server.says = with_thoughts
+    found = {"reasoning": CALLS, "Markdown": CALLS, "other text": CALLS}
+    assert runs.carry_out(batch=batch)["removed"] == found
+    assert_complete(runs)
+    seen = runs.read(last_troubles, 1, "reasoning removed")
+    assert len(seen) == RAW_SHOWN and all("no wait" in trouble.raw for trouble in seen)
 
 
 def test_failed_calls_of_a_batch_are_repeated_in_the_next(runs: Runs, batches: BatchServer) -> None:

@@ -33,7 +33,7 @@ from db.models import (
 from tests.curation.generation.conftest import Runs
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_variant, draw_sample, person
-from tests.support.servers.chat_server import opinion_on
+from tests.support.servers.chat_server import opinion_on, with_thoughts
 
 VERBAL = {"types": ["verbal"]}
 
@@ -59,7 +59,9 @@ def assert_opinions_are_the_servers(runs: Runs, number: int) -> None:
 
 
 def test_every_pending_variant_is_judged_once_and_keeps_its_status(judging: Runs) -> None:
+    judging.server.says = with_thoughts
     result = judging.judge()
+    assert result["removed"]["reasoning"] == 35
     assert result["done"] == result["calls"] == 35 and result["failed"] == 0
     assert judging.is_each_asked_once
     assert_opinions_are_the_servers(judging, 35)

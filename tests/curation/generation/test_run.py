@@ -73,6 +73,7 @@ def test_every_anchor_gets_a_variant_of_every_type(
         "cost": 0.0,
         "cost_is_estimate": False,
         "missing": {},
+        "removed": {},
         "complete": True,
     }
     assert (reports[0], reports[-1]) == ((0, CALLS), (CALLS, CALLS)) and reports == sorted(reports)
@@ -112,7 +113,7 @@ def test_a_wrong_key_ends_the_run_and_is_not_shown(
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-thing")
     monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", runs.address)
     runs.server.key = "another"
-    assert "API key" in runs.refused()
+    assert "refuses the API key" in runs.refused()
     (run,) = runs.all(select(Run))
     assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
 

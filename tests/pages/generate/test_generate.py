@@ -32,7 +32,7 @@ from tests.pages.looks import newest, opened, page_text, use
 from tests.support.factories import add_anchor, add_family, add_variant, person
 from tests.support.generating import Serve
 from tests.support.hostile import TEXTS
-from tests.support.servers.chat_server import texts_for
+from tests.support.servers.chat_server import texts_for, with_thoughts
 
 NOWHERE = "http://127.0.0.1:9/v1"
 TEXTS_FOR = "tests.support.servers.chat_server"
@@ -211,7 +211,7 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
 
     monkeypatch.setattr(f"{TEXTS_FOR}.answer_to", without_absolute)
     address, server = serve_chat()
-    server.reports = lambda usage: None
+    server.reports, server.says = lambda usage: None, with_thoughts
     app = use(
         named(open_page("generate"), address), {"generate-attempts": 1}, press="generate-start"
     )
@@ -219,6 +219,9 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
     assert "20 calls answered, 0 failed, 10 variants missing" in page_text(app)
     wording(at(app, "Results"), "generate", "results with estimates")
     assert "Absolute negator 10" in page_text(app)
+    assert "Removed from answers: reasoning 20, " in page_text(app).replace("Markdown 20, ", "")
+    app.pills("generate-problem-1").set_value("reasoning removed").run()
+    assert "no wait" in app.code[0].value, "the raw answer is one click away"
 
 
 def test_hostile_names_of_models_and_anchors_are_shown_as_text(

@@ -79,6 +79,13 @@ def answer_to(prompt: str) -> dict[str, str]:
     return opinion_on(variant) if variant else texts_for(prompt)
 
 
+def with_thoughts(prompt: str) -> str:
+    """The server's answer as a model writes it that thinks first and is careless with commas."""
+    answer = json.dumps(answer_to(prompt), ensure_ascii=False)
+    draft = "1. verbal: The lake deep is not, no wait.\nVerdict: accept"
+    return f"<think>\n{draft}\n</think>\nHere is the JSON:\n```json\n{answer[:-1]},}}\n```"
+
+
 def _share(*parts: object) -> float:
     digest = hashlib.sha256("|".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
@@ -189,8 +196,15 @@ class ChatServer:
         if fault in ("hang", "disconnect"):
             return None
         self.answered[prompt] += not fault
+        return 200, self._completed(request, prompt, fault)
+
+    def _completed(self, request: dict[str, Any], prompt: str, fault: str) -> dict[str, Any]:
         texts, finish = self._faulty(answer_to(prompt), fault)
-        return 200, self._reported(_completion(request, prompt, texts, finish, fault))
+        completion = _completion(request, prompt, texts, finish, fault)
+        if not fault and (text := self.says(prompt)) is not None:
+            completion["choices"][0]["message"]["content"] = text
+            completion["usage"]["completion_tokens"] = len(text.split())
+        return self._reported(completion)
 
     def _reported(self, completion: dict[str, Any]) -> dict[str, Any]:
         completion["usage"] = self.reports(completion["usage"])
@@ -220,12 +234,7 @@ class ChatServer:
         else:
             if not fault:
                 self.answered[prompt] += 1
-            texts, finish = self._faulty(answer_to(prompt), fault)
-            completion = _completion(request, prompt, texts, finish, fault)
-            if not fault and (text := self.says(prompt)) is not None:
-                completion["choices"][0]["message"]["content"] = text
-                completion["usage"]["completion_tokens"] = len(text.split())
-            await self._send(send, json.dumps(self._reported(completion)).encode())
+            await self._send(send, json.dumps(self._completed(request, prompt, fault)).encode())
 
     async def _send(self, send: Send, body: bytes) -> None:
         """An answer in pieces, if it should be long or slow."""
