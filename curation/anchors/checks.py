@@ -18,6 +18,7 @@ LONG = 512
 class Reason(StrEnum):
     """Why a row is not new and unsuspicious."""
 
+    REJECTED = "rejected"
     EMPTY = "empty"
     NOT_TEXT = "not_text"
     TOO_LONG = "too_long"
@@ -38,6 +39,7 @@ class Reason(StrEnum):
 
 
 LABELS = {
+    Reason.REJECTED: "rejected, ignored or discarded in the source",
     Reason.EMPTY: "empty",
     Reason.NOT_TEXT: "contains control characters",
     Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",

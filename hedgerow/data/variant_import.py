@@ -9,6 +9,8 @@ from typing import Any
 
 from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.plurals import counted
+from curation.tables.files import parts_of_path
+from curation.tables.table import open_table
 from curation.taxonomy.project_types import all_types
 from curation.variants.importing.cells import parse_meanings
 from curation.variants.importing.choices import Choices, undecided_by_role
@@ -23,8 +25,6 @@ from curation.variants.importing.roles import (
     with_given,
 )
 from curation.variants.importing.staging import stage
-from curation.variants.importing.tables.parts import parts_of_path
-from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
@@ -85,7 +85,7 @@ def import_variants(
     meanings = parse_meanings(verdicts)
     with readable(file):
         parts = parts_of_path(file)
-        table = open_table(parts)
+        table = open_table(parts, is_prose=False)
     with reading(home.engine) as session:
         types = all_types(session)
     names = types_by_name(types.values())

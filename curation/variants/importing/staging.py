@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from curation.plurals import counted
+from curation.tables.files import Parts
+from curation.tables.table import Table
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.cells import Meanings
 from curation.variants.importing.entries import LABELS, Entry, EntryReader, LeftOut
 from curation.variants.importing.roles import UNTYPED, ColumnRoles, Role, types_by_name
 from curation.variants.importing.staged import Facts, Place, Staged
-from curation.variants.importing.tables.parts import Parts
-from curation.variants.importing.tables.table import Table
 from curation.variants.importing.unclear import Field, Unclear
 from curation.variants.importing.untyped import cue_of, type_of
 from db.errors import HedgerowError
@@ -123,22 +123,25 @@ def _fill(
     number = 0
     for row in table.rows():
         number += 1
-        entry = reader.entry(row)
-        for fault in entry.left_out:
-            left_out[fault.value] += 1
-            places.setdefault(fault.value, row.place)
-        if entry.anchor is not None:
-            entries.append((Place(number, row.place), entry))
+        for entry in reader.entries(row):
+            for fault in entry.left_out:
+                left_out[fault.value] += 1
+                places.setdefault(fault.value, row.place)
+            if entry.anchor is not None:
+                entries.append((Place(number, row.place), entry))
         if len(entries) >= BATCH:
-            _keep(connection, entries)
+            left_out += _keep(connection, entries)
             entries.clear()
             if report is not None:
                 report(number, 0, f"Reading {table.name}: {number:,} rows.")
-    _keep(connection, entries)
-    return number, left_out, places
+    left_out += _keep(connection, entries)
+    (kept,) = connection.execute("SELECT count(*) FROM verdict").fetchone()
+    left_out[LeftOut.REPLACED] -= kept
+    return number, +left_out, places
 
 
-def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) -> None:
+def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) -> Counter[str]:
+    """Write entries. Return how many variants without a verdict repeat others, and all verdicts."""
     anchors = [(e.anchor, place.number) for place, e in entries if e.anchor is not None]
     connection.executemany(
         "INSERT OR IGNORE INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -148,28 +151,32 @@ def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) ->
         "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)",
         {(a.uid, a.split, a.source, a.licence) for a, _ in anchors if a.split or a.source},
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '', ?, ?)",
-        [
+    repeated = 0
+    for has_verdict in (True, False):
+        new = [
             (entry.anchor.uid, *variant, *place)
             for place, entry in entries
-            if entry.anchor is not None
+            if entry.anchor is not None and (entry.verdict is not None) is has_verdict
             for variant in entry.variants
-        ],
-    )
+        ]
+        done = connection.executemany(
+            "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '', ?, ?)", new
+        )
+        repeated += 0 if has_verdict else len(new) - done.rowcount
+    verdicts = [
+        (
+            *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
+            *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
+            *place,
+        )
+        for place, entry in entries
+        if entry.anchor is not None and (verdict := entry.verdict) is not None
+        for variant in entry.variants
+    ]
     connection.executemany(
-        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
-                *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
-                *place,
-            )
-            for place, entry in entries
-            if entry.anchor is not None and (verdict := entry.verdict) is not None
-            for variant in entry.variants
-        ],
+        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", verdicts
     )
+    return Counter({LeftOut.REPEATED: repeated, LeftOut.REPLACED: len(verdicts)})
 
 
 def _check_consistent(connection: sqlite3.Connection, name: str) -> None:

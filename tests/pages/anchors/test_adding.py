@@ -11,8 +11,8 @@ from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
 from cli.serve import OPTIONS
-from curation.anchors.importing.formats import read_pasted
 from curation.anchors.importing.insert import KIND, About, add_anchors
+from curation.anchors.importing.labels import read_pasted
 from curation.anchors.importing.preview import preview
 from curation.anchors.importing.sample import lengths
 from curation.generation.request import Which
