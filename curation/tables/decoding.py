@@ -19,7 +19,7 @@ MAX_LINE = 1024 * 1024
 """Maximum line length in characters; a longer line means that line breaks are missing."""
 
 ACCEPTED = (
-    "CSV, TSV, JSON, JSON Lines, Parquet, plain text, or an export of Label Studio, Argilla, "
+    "CSV, TSV, JSON, JSON Lines, Parquet, or an export of Hedgerow, Label Studio, Argilla, "
     "doccano, Prodigy, Potato or INCEpTION"
 )
 

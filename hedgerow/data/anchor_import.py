@@ -22,6 +22,7 @@ from curation.tables.files import parts_of_path
 from curation.tables.table import Format, open_table
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.named_files import resolved
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
 
@@ -124,13 +125,15 @@ def opened_table(
             "sentence in a list."
         )
     with readable(path):
-        return with_labels(open_table(parts_of_path(path), format=format), labels), path.stem
+        return with_labels(open_table(parts_of_path(path), format=format), labels), resolved(
+            path
+        ).stem
 
 
 def _json_lines(texts: Texts) -> tuple[bytes, str]:
     """Texts in memory as JSON Lines, and their name for messages."""
     written = io.BytesIO()
-    if hasattr(texts, "to_json") and hasattr(texts, "column_names"):
+    if hasattr(texts, "with_format") and hasattr(texts, "column_names"):
         if not isinstance(texts.column_names, list):
             raise HedgerowError(
                 f"Expected one split of a data set, found {', '.join(texts.column_names)}; "

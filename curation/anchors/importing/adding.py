@@ -208,7 +208,7 @@ def add(session: Session, planned: Plan, *, author_id: int | None = None) -> Add
             "language_column": columns.languages,
             "sample": request.sample,
             "seed": request.seed,
-            "include_suspicious": chosen if isinstance(chosen, bool) else sorted(chosen),
+            "include_suspicious": chosen if isinstance(chosen, bool) else sorted(chosen) or False,
         },
         author_id=author_id,
     )

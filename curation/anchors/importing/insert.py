@@ -215,7 +215,8 @@ def _add_paired(
         "columns": dict(paired.originals.columns),
         "accept_originals": paired.accept,
     }
-    run.result |= {"originals": dict(imported.types), "originals_left_out": left_out}
+    added = {"originals": dict(imported.types), "originals_left_out": left_out}
+    run.result = run.result | added
     return imported
 
 

@@ -35,7 +35,7 @@ NAMELESS = About("?")
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
-    f"Add one sentence per row, as {ACCEPTED}. Text must be UTF-8, or UTF-16 with a byte-order "
+    f"Add one sentence per row, as plain text, {ACCEPTED}. Text must be UTF-8, or UTF-16 with a byte-order "
     f"mark. Files can be up to "
     f"{MAX_BYTES >> 20} MB. You see a preview before anything is added."
 )

@@ -57,7 +57,7 @@ def test_a_file_is_shown_row_by_row_and_added_once(
 ) -> None:
     app = upload(page, CSV)
     found = rows(app, "Result")
-    results = ["New", "New", "Duplicate", "Suspicious", "Impossible", "New"]
+    results = ["New", "New", "Duplicate", "Suspicious", "Left out", "New"]
     assert [row["Result"] for row in found] == results
     assert "line 2" in str(found[2]["Why"])
     wording(app, "anchors", "a file to add")
