@@ -16,7 +16,7 @@ import cli
 from curation.generation.run import checked_request, request_generation
 from curation.project.opening import open_project
 from db.engine import reading, writing
-from db.models import Answer, ModelCall, Reviewer, Run, RunState, Source, Variant
+from db.models import Answer, ModelCall, Run, RunState, Source, Variant
 from db.run_process import start_process
 from db.runs import get_run
 from db.settings import load_settings
@@ -85,7 +85,7 @@ def start(engine: Engine, number: int, environment: dict[str, str]) -> list[str]
 
 def accept_all(engine: Engine) -> None:
     with writing(engine) as session:
-        reviewer = session.get_one(Reviewer, person(session))
+        reviewer = person(session)
         for variant in session.execute(select(Variant)).scalars().all():
             decide(session, variant, reviewer)
 

@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, upd
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.examples.few_shot import Example, from_rows
 from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
 from curation.generation.prompts import sample_cues
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
 from curation.taxonomy.built_in import VariantType

@@ -8,8 +8,8 @@ from sqlalchemy import Select, Text, cast, delete, func, select, update
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import count_calls
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Run

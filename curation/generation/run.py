@@ -23,7 +23,7 @@ from curation.generation.providers.writing_run import (
 from curation.generation.request import KIND as KIND
 from curation.generation.request import OPENAI, GenerationRequest, ModelRequest
 from curation.generation.run_ending import require_success
-from curation.generation.run_report import missing_types
+from curation.generation.run_report import missing_types, progress
 from curation.generation.worker import Worker
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.roles import Role
@@ -124,8 +124,9 @@ def work(context: RunContext) -> dict[str, Any]:
 
     Returns:
         Counts of calls by result, the total number of calls, their cost, ``missing`` (by type,
-        answers without a variant of it), and whether everything requested was written. That is
-        always true for providers without a model, which skip what they can't write.
+        answers without a variant of it), ``removed`` (by kind, answers with something besides the
+        variants), and whether everything requested was written. That is always true for providers
+        without a model, which skip what they can't write.
     """
     request = GenerationRequest(**context.parameters)
     run_id = context.run.id
@@ -155,6 +156,7 @@ def work(context: RunContext) -> dict[str, Any]:
             counts = count_calls(session, run_id)
     with reading(context.engine) as session:
         missing = missing_types(session, run_id)
+        removed = progress(session, run_id).removed
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],
@@ -162,5 +164,6 @@ def work(context: RunContext) -> dict[str, Any]:
         "cost": round(ledger.money, 6),
         "cost_is_estimate": ledger.is_estimate,
         "missing": missing,
+        "removed": removed,
         "complete": not by_model or not (missing or counts[CallState.FAILED]),
     }

@@ -1,6 +1,7 @@
 """A run's results so far: its speed, its cost, its problems, and single calls in full."""
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -8,8 +9,9 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.answer_texts import Removed
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import cue_use
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.taxonomy.cues import SPELLING
 from db.columns import now
 from db.models import (
@@ -84,10 +86,12 @@ class AttemptCounts(NamedTuple):
     Attributes:
         problems: the number of attempts with each problem, the most frequent first. An attempt with
             several problems counts for each of them.
+        removed: the same for what was removed from answers, by kind.
     """
 
     spent: Spent
     problems: dict[AnswerProblem, int]
+    removed: dict[Removed, int]
 
 
 def progress(session: Session, run_id: int) -> AttemptCounts:
@@ -107,16 +111,24 @@ def progress(session: Session, run_id: int) -> AttemptCounts:
         .group_by(col(Answer.error))
     )
     sums = [0.0] * 6
-    found: Counter[AnswerProblem] = Counter()
+    problems: Counter[AnswerProblem] = Counter()
+    removed: Counter[Removed] = Counter()
     for error, *figures in session.execute(query):
         sums = [total + float(value or 0) for total, value in zip(sums, figures, strict=True)]
-        for problem in _named(error):
-            found[problem] += figures[0]
+        names = error.partition(": ")[0].split(", ")
+        problems.update({one: figures[0] for one in AnswerProblem if one in names})
+        removed.update({kind: figures[0] for kind in Removed if kind.note in names})
     attempts, cost, prompt, completion, recent, estimates = sums
     spent = Spent(
         int(attempts), cost, int(prompt), int(completion), int(recent), is_estimate=estimates > 0
     )
-    return AttemptCounts(spent, dict(found.most_common()))
+    return AttemptCounts(spent, dict(problems.most_common()), dict(removed.most_common()))
+
+
+def in_words(removed: Mapping[Removed, int] | Mapping[str, int]) -> str:
+    """Say what was removed from a run's answers."""
+    counts = ", ".join(f"{kind} {number:,}" for kind, number in removed.items())
+    return f"Removed from answers: {counts}." if counts else ""
 
 
 def missing_types(session: Session, run_id: int) -> dict[str, int]:
@@ -146,18 +158,11 @@ def missing_types(session: Session, run_id: int) -> dict[str, int]:
     return dict(missing.most_common())
 
 
-def _named(error: str) -> list[AnswerProblem]:
-    names = error.partition(": ")[0].split(", ")
-    return [problem for problem in AnswerProblem if problem.value in names]
-
-
-def last_troubles(session: Session, run_id: int, problem: AnswerProblem) -> list[Trouble]:
-    """Return the last attempts with a problem, newest first, at most ``RAW_SHOWN``."""
+def last_troubles(session: Session, run_id: int, noted: str) -> list[Trouble]:
+    """Return the last attempts with a problem or removal, newest first, at most ``RAW_SHOWN``."""
     error = col(Answer.error)
-    # Further problems of an answer follow a comma; a server's message follows a colon.
-    named = error.startswith(problem.value) | (
-        error.contains(f", {problem.value}") & ~error.contains(": ")
-    )
+    # Further notes on an answer follow a comma; a server's message follows a colon.
+    named = error.startswith(noted) | (error.contains(f", {noted}") & ~error.contains(": "))
     query = (
         select(col(AnchorRevision.text), col(Answer.attempt), col(Answer.raw), col(Answer.error))
         .join(

@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import RANDOM_SALT, bucket, variant_uid
+from curation.generation.answer_texts import Removed
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call
 from curation.generation.judging.question import Judgement
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
 from curation.review.decisions import chunks
@@ -35,6 +36,7 @@ class Attempt(NamedTuple):
         state: the call's state afterwards; open if it will be repeated.
         seconds: from question to answer; None if nobody waited (rules, batches).
         judgement: for a call about one variant, if the answer is readable.
+        removed: what the answer contained besides what was asked for.
     """
 
     call: Call
@@ -46,6 +48,7 @@ class Attempt(NamedTuple):
     state: CallState
     seconds: float | None = None
     judgement: Judgement | None = None
+    removed: tuple[Removed, ...] = ()
 
 
 class Origin(NamedTuple):
@@ -166,7 +169,7 @@ def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
     call, reply = attempt.call, attempt.reply
     prompt_tokens = reply.prompt_tokens if reply else None
     completion_tokens = reply.completion_tokens if reply else None
-    names = ", ".join(problem.value for problem in attempt.problems)
+    names = ", ".join([*attempt.problems, *(kind.note for kind in attempt.removed)])
     return {
         "run_id": call.run_id,
         "call_id": call.id,

@@ -78,10 +78,13 @@ def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
-    """The counts and cost of a run's calls so far, and the last value of each metric."""
+    """The counts and cost of a run's calls so far, and the last value of each metric.
+
+    ``removed`` counts answers with something besides what was asked for, by kind.
+    """
     found: dict[str, Any] = {}
     if run.kind in (GENERATE, JUDGE):
-        counts, so_far = count_calls(session, run.id), progress(session, run.id).spent
+        counts, (so_far, _, removed) = count_calls(session, run.id), progress(session, run.id)
         found |= {
             "done": counts[CallState.DONE],
             "failed": counts[CallState.FAILED],
@@ -89,6 +92,7 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
             "calls": so_far.attempts,
             "cost": round(so_far.cost, 6),
             "cost_is_estimate": so_far.is_estimate,
+            "removed": removed,
         }
     return found | last_metrics(session, run.id)
 

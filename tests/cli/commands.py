@@ -1,21 +1,19 @@
 """Running commands, in this process or as installed, and other shared helpers."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
 from typer.testing import CliRunner
 
 import cli
 from curation.project.opening import open_project
 from curation.review.actions import accept, shown
-from db.engine import reading, writing
-from db.models import Run
-from db.runs import get_run
+from db.engine import writing
 from db.settings import load_settings
 from tests.support.factories import add_anchor, add_family, add_variant, person
 
@@ -92,7 +90,7 @@ def add_accepted_families(count: int) -> None:
     engine.dispose()
 
 
-def stored_run(engine: Engine, run_id: int) -> Run:
-    """The current run in the database."""
-    with reading(engine) as session:
-        return get_run(session, run_id)
+def stored_rows(home: Path, query: str, *values: object) -> list[Any]:
+    """The answer of a project's SQLite database."""
+    with sqlite3.connect(home / "hedgerow.db") as connection:
+        return connection.execute(query, values).fetchall()

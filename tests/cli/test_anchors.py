@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import cli
 from curation.corpora.corpus import CORPORA, Corpus
 from curation.diagnostics import measuring
-from tests.cli.commands import ask, complaint, show
+from tests.cli.commands import ask, complaint, show, stored_rows
 
 CSV = (
     "text,genre\nThe bridge is safe.,news\nThe ferry is late.,\nThe bridge is safe.,news\n"
@@ -21,12 +21,12 @@ CSV = (
 
 def stored(home: Path) -> list[tuple[str, str, str, str, str]]:
     """(text, genre, language, source, licence) of every anchor, in order."""
-    with sqlite3.connect(home / "hedgerow.db") as connection:
-        return connection.execute(
-            "SELECT r.text, a.genre, a.language, s.name, s.licence FROM anchor a"
-            " JOIN anchor_revision r ON r.anchor_id = a.id JOIN source s ON s.id = a.source_id"
-            " ORDER BY a.id"
-        ).fetchall()
+    return stored_rows(
+        home,
+        "SELECT r.text, a.genre, a.language, s.name, s.licence FROM anchor a"
+        " JOIN anchor_revision r ON r.anchor_id = a.id JOIN source s ON s.id = a.source_id"
+        " ORDER BY a.id",
+    )
 
 
 @pytest.fixture
@@ -107,11 +107,8 @@ def test_the_reviewer_is_the_author(
 ) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     ask("anchors", "add", str(file))
-    with sqlite3.connect(home / "hedgerow.db") as connection:
-        query = (
-            "SELECT DISTINCT w.name FROM anchor_revision r JOIN reviewer w ON w.id = r.author_id"
-        )
-        assert connection.execute(query).fetchall() == [("Ada",)]
+    query = "SELECT DISTINCT w.name FROM anchor_revision r JOIN reviewer w ON w.id = r.author_id"
+    assert stored_rows(home, query) == [("Ada",)]
 
 
 NLI = (
@@ -264,8 +261,7 @@ def home_of_bo(loaded_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def one(home: Path, query: str, *values: object) -> object:
-    with sqlite3.connect(home / "hedgerow.db") as connection:
-        return connection.execute(query, values).fetchone()[0]
+    return stored_rows(home, query, *values)[0][0]
 
 
 def first_anchor() -> str:

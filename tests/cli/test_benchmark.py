@@ -19,9 +19,10 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, ended, process, show, stored_run
+from tests.cli.commands import ask, complaint, ended, process, show
 from tests.curation.support.families import add_plain_family
 from tests.support.checkpoints import dpr, monot5
+from tests.support.databases import stored_run
 from tests.support.overlapping import SAID, keep_doors
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import (

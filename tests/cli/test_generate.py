@@ -17,7 +17,8 @@ from curation.project.opening import open_project
 from db.engine import writing
 from db.models import Anchor, RunState, Source, Split, Variant
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, ended, show, stored_run
+from tests.cli.commands import ask, complaint, ended, show
+from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import texts_for

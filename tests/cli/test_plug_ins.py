@@ -15,7 +15,8 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Encoder, Source, Variant, VariantCosine
 from db.settings import load_settings
-from tests.cli.commands import add_small_project, ask, complaint, show, stored_run
+from tests.cli.commands import add_small_project, ask, complaint, show
+from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
 from tests.support.plug_in_packages import install, install_example
 from tests.training.benchmarks.support.samples import write_lines

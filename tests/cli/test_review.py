@@ -1,7 +1,6 @@
 """Deciding on the command line: single variants, by rule, and undo."""
 
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from db.models import ModelCall, Opinion, RunState, Source, Status, Variant
 from db.runs import list_runs
 from db.settings import load_settings
 from hedgerow.data.deciding import NO_REASON
-from tests.cli.commands import ask, complaint, show
+from tests.cli.commands import ask, complaint, show, stored_rows
 from tests.support.factories import TEXTS, add_anchor, add_variant
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import opinion_on
@@ -30,19 +29,18 @@ RULE = ("review", "apply", "--rule", "levenshtein > 30 and no flags")
 
 def pending(home: Path, *, type_id: str = "verbal") -> list[str]:
     """The uids of the pending variants of a type."""
-    with sqlite3.connect(home / "hedgerow.db") as connection:
-        query = "SELECT uid FROM variant WHERE status = 'pending' AND type_id = ? ORDER BY id"
-        return [uid for (uid,) in connection.execute(query, [type_id])]
+    query = "SELECT uid FROM variant WHERE status = 'pending' AND type_id = ? ORDER BY id"
+    return [uid for (uid,) in stored_rows(home, query, type_id)]
 
 
 def decisions(home: Path) -> list[tuple[str, str, str, str, str]]:
     """(variant uid, reviewer, verdict, reason, note) of every decision of a person, in order."""
-    with sqlite3.connect(home / "hedgerow.db") as connection:
-        return connection.execute(
-            "SELECT v.uid, r.name, d.verdict, d.reason, d.note FROM decision d"
-            " JOIN variant v ON v.id = d.variant_id JOIN reviewer r ON r.id = d.reviewer_id"
-            " WHERE r.kind = 'person' ORDER BY d.id"
-        ).fetchall()
+    return stored_rows(
+        home,
+        "SELECT v.uid, r.name, d.verdict, d.reason, d.note FROM decision d"
+        " JOIN variant v ON v.id = d.variant_id JOIN reviewer r ON r.id = d.reviewer_id"
+        " WHERE r.kind = 'person' ORDER BY d.id",
+    )
 
 
 def test_a_decision_is_stored_under_the_name_given(loaded_home: Path) -> None:

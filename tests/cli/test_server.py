@@ -30,10 +30,10 @@ from db.engine import writing
 from db.models import RunState
 from db.runs import create_run
 from db.settings import Settings, load_settings
-from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, stored_run
+from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint
 from tests.conftest import missing
 from tests.support.checkout import ROOT
-from tests.support.databases import Copies, both_databases
+from tests.support.databases import Copies, both_databases, stored_run
 from tests.support.page_session import first_page
 
 

@@ -27,9 +27,9 @@ from db.execution import RunContext
 from db.models import RunMetric, RunState, Split
 from db.run_process import start_process
 from db.settings import HUB_TOKEN, load_settings
-from tests.cli.commands import ask, complaint, show, stored_run
+from tests.cli.commands import ask, complaint, show
 from tests.curation.support.families import add_plain_family
-from tests.support.databases import Fill
+from tests.support.databases import Fill, stored_run
 from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, TOKEN, HubServer

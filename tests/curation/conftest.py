@@ -11,9 +11,9 @@ from curation.review.decisions import store_decisions
 from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.support.deciding import Released
-from tests.curation.support.families import decision_of, person
+from tests.curation.support.families import decision_of
 from tests.support.databases import Fill
-from tests.support.factories import TEXTS, add_family
+from tests.support.factories import TEXTS, add_family, person
 
 
 @pytest.fixture

@@ -1,14 +1,14 @@
-"""Read sessions only read; write sessions wait for each other instead of failing."""
+"""Read sessions only read; write sessions wait for each other; a damaged database has a message."""
 
 import threading
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DBAPIError
 
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Setting
+from db.models import Note, Setting
 from tests.support.databases import both_databases
 
 pytestmark = both_databases
@@ -59,3 +59,15 @@ def test_writers_that_read_first_all_succeed(engine: Engine) -> None:
         thread.join()
     with reading(engine) as session:
         assert session.get_one(Setting, "n").value == 40
+
+
+def test_a_missing_table_requires_a_backup(engine: Engine) -> None:
+    """'hedgerow init' would upgrade nothing, and repair nothing."""
+    cascade = " CASCADE" if engine.name == "postgresql" else ""
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(text(f"DROP TABLE note{cascade}"))
+    with pytest.raises(HedgerowError) as refusal, reading(engine) as session:
+        session.execute(select(Note)).all()
+    sentence = str(refusal.value)
+    assert "is missing a table or column" in sentence and "note" in sentence
+    assert "restore a backup" in sentence and "hedgerow init" not in sentence

@@ -6,12 +6,13 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, update
-from sqlmodel import col
+from sqlmodel import Session, col
 
 from db import execution, run_process
 from db.columns import now
@@ -24,7 +25,6 @@ from db.runs import (
     claim,
     create_run,
     ensure_run,
-    get_run,
     get_runs,
     list_runs,
     metrics,
@@ -32,7 +32,7 @@ from db.runs import (
     request_cancel,
 )
 from db.settings import Settings, load_settings
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, stored_run
 
 pytestmark = both_databases
 
@@ -47,11 +47,6 @@ def queued(engine: Engine, kind: str = "count", **parameters: object) -> int:
         return create_run(session, kind=kind, parameters=parameters).id
 
 
-def state_of(engine: Engine, run_id: int) -> Run:
-    with reading(engine) as session:
-        return get_run(session, run_id)
-
-
 def test_a_run_is_done_with_progress_metrics_and_result(engine: Engine, settings: Settings) -> None:
     def work(context: RunContext) -> dict[str, object]:
         for step in range(1, 4):
@@ -61,7 +56,7 @@ def test_a_run_is_done_with_progress_metrics_and_result(engine: Engine, settings
 
     run_id = queued(engine, to=3)
     assert execute(engine, settings, run_id, {"count": work}) == {"counted": 3}
-    run = state_of(engine, run_id)
+    run = stored_run(engine, run_id)
     assert (run.state, run.step, run.total) == (RunState.DONE, 3, 3)
     assert run.result == {"counted": 3}
     assert run.finished_at is not None and run.host and run.pid
@@ -80,7 +75,7 @@ def test_a_late_heartbeat_does_not_write_over_the_end(engine: Engine, settings: 
     execute(engine, settings, run_id, {"count": work})
     kept[0].update(1, 2, "Still counting.")
     kept[0].beat()
-    run = state_of(engine, run_id)
+    run = stored_run(engine, run_id)
     assert (run.message, run.step) == ("Done.", 0)
     assert run.heartbeat_at == run.finished_at
 
@@ -93,30 +88,53 @@ def test_a_failure_says_why_and_keeps_the_log(engine: Engine, settings: Settings
     run_id = queued(engine)
     with pytest.raises(HedgerowError, match="the disk sang"):
         execute(engine, settings, run_id, {"count": work})
-    run = state_of(engine, run_id)
+    run = stored_run(engine, run_id)
     assert run.state == RunState.FAILED
     assert run.message == "ValueError: the disk sang"
     assert "about to fail" in log_file(settings, run).read_text()
     assert any("the disk sang" in line for line in last_log_lines(settings, run))
 
 
-def test_cancelling_stops_the_work_within_a_step(
-    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+def cancel(session: Session, run_id: int) -> None:
+    assert request_cancel(session, run_id) == RunState.RUNNING
+
+
+def take(session: Session, run_id: int) -> None:
+    """As another process takes a run over."""
+    taken = {"attempt": 7, "pid": 99, "host": "elsewhere"}
+    session.execute(update(Run).where(col(Run.id) == run_id).values(**taken))
+
+
+@pytest.mark.parametrize(
+    ("happens", "message", "after"),
+    [
+        (cancel, "cancelled", (1, os.getpid(), RunState.CANCELLED)),
+        (take, "", (7, 99, RunState.RUNNING)),
+    ],
+)
+def test_a_run_that_is_cancelled_or_lost_to_another_process_stops_within_a_step(
+    engine: Engine,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    happens: Callable[[Session, int], None],
+    message: str,
+    after: tuple[int, int, RunState],
 ) -> None:
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
 
     def work(context: RunContext) -> dict[str, object]:
         with writing(engine) as session:
-            assert request_cancel(session, run_id) == RunState.RUNNING
+            happens(session, run_id)
         for _ in range(200):
             context.check()
             time.sleep(0.05)
         return {}
 
     run_id = queued(engine)
-    with pytest.raises(HedgerowError, match="cancelled"):
+    with pytest.raises(HedgerowError, match=message):
         execute(engine, settings, run_id, {"count": work})
-    assert state_of(engine, run_id).state == RunState.CANCELLED
+    run = stored_run(engine, run_id)
+    assert (run.attempt, run.pid, run.state) == after
 
 
 def test_a_queued_run_is_cancelled_at_once_and_can_be_taken_up_again(
@@ -126,7 +144,7 @@ def test_a_queued_run_is_cancelled_at_once_and_can_be_taken_up_again(
     with writing(engine) as session:
         assert request_cancel(session, run_id) == RunState.CANCELLED
     assert execute(engine, settings, run_id, {"count": lambda context: {}}) == {}
-    assert state_of(engine, run_id).state == RunState.DONE
+    assert stored_run(engine, run_id).state == RunState.DONE
 
 
 def test_a_silent_run_reads_as_interrupted_and_is_resumed(
@@ -134,15 +152,15 @@ def test_a_silent_run_reads_as_interrupted_and_is_resumed(
 ) -> None:
     run_id = queued(engine)
     claim(engine, run_id, host="gone", pid=1)
-    assert state_of(engine, run_id).state == RunState.RUNNING
+    assert stored_run(engine, run_id).state == RunState.RUNNING
     with pytest.raises(HedgerowError, match="in process 1 on gone"):
         claim(engine, run_id, host="here", pid=2)
     with writing(engine) as session:
         past = now() - timedelta(hours=1)
         session.execute(update(Run).where(col(Run.id) == run_id).values(lease_until=past))
-    assert state_of(engine, run_id).state == RunState.INTERRUPTED
+    assert stored_run(engine, run_id).state == RunState.INTERRUPTED
     execute(engine, settings, run_id, {"count": lambda context: {"attempt": context.run.attempt}})
-    run = state_of(engine, run_id)
+    run = stored_run(engine, run_id)
     assert (run.state, run.result) == (RunState.DONE, {"attempt": 2})
 
 
@@ -153,33 +171,12 @@ def test_a_run_without_a_process_is_resumed_at_once_on_the_same_host(engine: Eng
     here = socket.gethostname()
     claim(engine, run_id, host=here, pid=ended.pid)
     claim(engine, other, host=here, pid=os.getpid())
-    assert state_of(engine, run_id).state == RunState.INTERRUPTED
-    assert state_of(engine, other).state == RunState.RUNNING
+    assert stored_run(engine, run_id).state == RunState.INTERRUPTED
+    assert stored_run(engine, other).state == RunState.RUNNING
     assert claim(engine, run_id, host=here, pid=os.getpid()).attempt == 2
     for taken in (run_id, other):
         with pytest.raises(HedgerowError, match="already running in process"):
             claim(engine, taken, host="elsewhere", pid=2)
-
-
-def test_a_process_that_lost_its_run_to_another_stops(
-    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
-
-    def work(context: RunContext) -> dict[str, object]:
-        with writing(engine) as session:
-            taken = {"attempt": 7, "pid": 99, "host": "elsewhere"}
-            session.execute(update(Run).where(col(Run.id) == run_id).values(**taken))
-        for _ in range(200):
-            context.check()
-            time.sleep(0.05)
-        return {}
-
-    run_id = queued(engine)
-    with pytest.raises(HedgerowError):
-        execute(engine, settings, run_id, {"count": work})
-    run = state_of(engine, run_id)
-    assert (run.attempt, run.pid, run.state) == (7, 99, RunState.RUNNING)
 
 
 def test_a_finished_run_is_not_done_twice(engine: Engine, settings: Settings) -> None:
@@ -216,9 +213,9 @@ def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Pat
     with writing(engine) as session:
         session.execute(update(Run).where(col(Run.id) == run_id).values(attempt=1))
     run_process._wait(own, run_id, 0, _Ended())  # type: ignore[arg-type]
-    assert state_of(engine, run_id).state == RunState.QUEUED, "it waits for another process"
+    assert stored_run(engine, run_id).state == RunState.QUEUED, "it waits for another process"
     run_process._wait(own, run_id, 1, _Ended())  # type: ignore[arg-type]
-    assert state_of(engine, run_id).state == RunState.FAILED
+    assert stored_run(engine, run_id).state == RunState.FAILED
 
 
 def test_a_kind_that_works_alone_waits_for_the_one_in_progress(engine: Engine) -> None:

@@ -1,27 +1,31 @@
-"""The documentation site builds without warnings and contains all of its sources."""
+"""The site builds without warnings and has all of its sources; the index lists all guides, each has
+an example or a picture, and versions agree."""
 
 import ast
 import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 from typer.main import get_command
 
 import cli
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.guideline import ExampleKind, parse_guideline
 from db.settings import Settings, variable
+from docs.make_images import COLOURS
 from docs.site.building import build, sphinx
 from docs.site.command_page import command_page
 from docs.site.guideline_page import guideline_page
 from docs.site.settings_page import env_example, settings_page
-from docs.site.sources import contents, places, with_links_of_site
+from docs.site.sources import DOCS, contents, places, with_links_of_site
 from docs.site.stored_pages import STORED_PAGES
 from tests.support.checkout import ROOT
 
@@ -169,3 +173,45 @@ def test_the_sections_of_the_first_page_become_the_contents() -> None:
         [":hidden:", ":caption:", "One", "y", "c/z", "```"],
         [":hidden:", ":caption:", "Two", "w", "```"],
     ]
+
+
+_LISTED = re.compile(r"^- \[[^\]]+\]\(([\w./-]+\.md)\)", re.MULTILINE)
+_EXAMPLE = re.compile(r"^ *```\w*\n|^ *!\[[^\]]+\]\([^)]+\)$", re.MULTILINE)
+LISTED = [
+    (DOCS / path).resolve()
+    for path in _LISTED.findall((DOCS / "index.md").read_text(encoding="utf-8"))
+]
+
+
+def test_the_index_lists_every_guide_once() -> None:
+    assert sorted(LISTED) == sorted(set(places()) - {DOCS / "index.md"})
+
+
+def test_every_guide_has_a_picture_or_an_example() -> None:
+    assert not _EXAMPLE.search("# A guide\n\nSee `hedgerow status` and [there](there.md).\n")
+    guides = DOCS.glob("*.md")
+    assert [path for path in guides if not _EXAMPLE.search(path.read_text("utf-8"))] == []
+
+
+@pytest.mark.soak("pictures")
+def test_the_pictures_can_be_taken_again(tmp_path: Path) -> None:
+    command = [sys.executable, "docs/make_images.py", "--to", str(tmp_path)]
+    options = ["--train-option", "max_steps=2", "--train-option", "max_triples=64"]
+    subprocess.run([*command, *options], cwd=ROOT, check=True)
+    for stored in (DOCS / "images").glob("*.png"):
+        with Image.open(stored) as before, Image.open(tmp_path / stored.name) as taken:
+            assert taken.size == before.size
+            assert len(taken.getcolors(COLOURS) or ()) > 20  # an empty page has fewer
+
+
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version = project["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    latest, date = re.findall(r"^## \[(\d\S*)\] - (\S+)$", changes, re.MULTILINE)[0]
+    assert (latest, date) == (version, str(citation["date-released"]))
+    guide = (DOCS / "http.md").read_text(encoding="utf-8")
+    (answer,) = re.findall(r"^```json\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    assert json.loads(answer)["version"] == version

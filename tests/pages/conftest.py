@@ -16,13 +16,10 @@ from db.models import Run, Source
 from db.settings import Settings
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
+from tests.pages.looks import opened
 from tests.pages.wording import compare, spoken
-from tests.support.checkout import ROOT
 from tests.support.generating import serve_chat as serve_chat
 from tests.support.reviewing import state as state
-
-TIMEOUT = 60.0
-"""Seconds for one run of a page, because the machine may be busy."""
 
 OpenPage = Callable[..., AppTest]
 Wording = Callable[[AppTest, str, str], None]
@@ -50,15 +47,6 @@ def open_page() -> OpenPage:
 
     Named values are those of the address: ``open_page("team", show="Audit")``.
     """
-
-    def opened(name: str, **address: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
-        if name != "overview":
-            app.switch_page(f"pages/{name}.py")
-        for key, value in address.items():
-            app.query_params[key] = value
-        return app.run()
-
     return opened
 
 

@@ -1,13 +1,33 @@
-"""What an opened page shows, and finding its widgets."""
+"""A page as somebody uses it: opened, read, filled in; and the runs behind it."""
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy.orm import Session
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import TIMEOUT
+from db.models import Run
+from db.runs import get_run, list_runs
+from pages.components.shared.shell import open_project
+from tests.support.checkout import APP
+
+TIMEOUT = 60.0
+"""Seconds for one run of a page, because the machine may be busy."""
+
+
+def opened(name: str, state: Mapping[str, object] | None = None, /, **address: str) -> AppTest:
+    """A page of a session with this state, at the URL with these parameters."""
+    app = AppTest.from_file(str(APP), default_timeout=TIMEOUT)
+    if name != "overview":
+        app.switch_page(f"pages/{name}.py")
+    for key, value in (state or {}).items():
+        app.session_state[key] = value
+    for key, value in address.items():
+        app.query_params[key] = value
+    return app.run()
 
 
 def drawn(app: AppTest, *kinds: str) -> str:
@@ -15,14 +35,20 @@ def drawn(app: AppTest, *kinds: str) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in app.get(kind))
 
 
-def texts(app: AppTest) -> str:
-    """The plain texts, which are safe for whatever users wrote."""
+def page_text(app: AppTest) -> str:
+    """The page's plain texts. They may quote what users wrote."""
+    assert not app.exception
     return drawn(app, "text")
 
 
 def html(app: AppTest) -> str:
     """The markup, without style sheets."""
     return re.sub("<style.*?</style>", "", drawn(app, "html"), flags=re.DOTALL)
+
+
+def charts(app: AppTest) -> int:
+    assert not app.exception
+    return len(app.get("vega_lite_chart"))
 
 
 def links(app: AppTest) -> list[str]:
@@ -55,6 +81,20 @@ def put(app: AppTest, kind: str, name: str, value: Any) -> AppTest:
     found: AppTest = named(app, kind, name).set_value(value).run()
     assert not found.exception
     return found
+
+
+def use(app: AppTest, values: Mapping[str, object], *, press: str = "") -> AppTest:
+    """Set the widgets with these keys, like somebody who fills in a form, and press a button.
+
+    The page runs when a widget that is needed next is not there yet, and before and after the
+    button is pressed.
+    """
+    for key, value in values.items():
+        if not any(getattr(node, "key", None) == key for node in app):
+            app.run()
+        app.get_by_key(key).set_value(value)
+    app.run()
+    return app.get_by_key(press).click().run() if press else app
 
 
 def options(app: AppTest, key: str) -> list[str]:
@@ -93,6 +133,22 @@ def strike(app: AppTest, *struck: str) -> Any:
     app._run(states)
     assert not app.exception
     return received(app)
+
+
+def newest(kind: str = "train") -> Run:
+    """The project's newest run of a kind, by default an encoder's training."""
+    return open_project.ask(list_runs, kind=kind)[0]
+
+
+def change(run_id: int, **values: Any) -> None:
+    """Change a run's row, as its process would."""
+
+    def apply(session: Session) -> None:
+        run = get_run(session, run_id)
+        for name, value in values.items():
+            setattr(run, name, value)
+
+    open_project.tell_for_the_project(apply)
 
 
 def _dialog(name: str, blind: bool) -> None:

@@ -30,7 +30,7 @@ from db.settings import load_settings
 from pages.components.diagnostics import giveaways_panel
 from pages.components.shared.shell import count_cache
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import html, keys, links, press, put, texts
+from tests.pages.looks import charts, html, keys, links, page_text, press, put
 from tests.support.factories import add_anchor, add_family, add_variant, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
@@ -88,12 +88,7 @@ def rejected(engine: Engine) -> set[int]:
 
 def at_threshold(app: AppTest, threshold: int) -> str:
     put(app, "slider", "threshold", threshold)
-    return texts(app)
-
-
-def charts(app: AppTest) -> int:
-    assert not app.exception
-    return len(app.get("vega_lite_chart"))
+    return page_text(app)
 
 
 def test_variants_are_measured_before_there_are_charts(
@@ -105,7 +100,7 @@ def test_variants_are_measured_before_there_are_charts(
     with writing(with_source) as session:
         add_family(session)
     app = open_page("diagnostics")
-    assert "7 variants" in texts(app) and not charts(app)
+    assert "7 variants" in page_text(app) and not charts(app)
     press(app, "measure-distance")
     with reading(with_source) as session:
         assert [get_run(session, number).kind for number in started] == ["diagnose"]
@@ -121,7 +116,7 @@ def test_without_cosines_distances_are_shown(
         fill(session, cosines=False)
     app = open_page("diagnostics")
     wording(app, "diagnostics", "no cosines")
-    assert "21 variants" in texts(app) and charts(app) == 1
+    assert "21 variants" in page_text(app) and charts(app) == 1
     assert not charts(put(app, "button_group", "show", "Pairs"))
 
 
@@ -145,9 +140,9 @@ def test_the_slider_counts_what_a_threshold_cuts_and_keeps_it(
         assert [get_run(session, number).kind for number in started] == ["reorder"]
     assert app.button(key="keep-threshold").disabled
     put(app, "multiselect", "types", ["verbal", "word"])  # the scope narrows every count
-    assert "6 of 6 variants (100.00%)" in at_threshold(app, 1) and "; 3 of" in texts(app)
+    assert "6 of 6 variants (100.00%)" in at_threshold(app, 1) and "; 3 of" in page_text(app)
     put(app, "button_group", "status", "Accepted")
-    assert "3 of 3 variants" in texts(app)
+    assert "3 of 3 variants" in page_text(app)
     put(app, "button_group", "status", "Rejected")
     assert not charts(app)
 
@@ -174,7 +169,7 @@ def test_variants_over_the_threshold_are_rejected_and_restored(
     assert rejected(filled) == far
     wording(app, "diagnostics", "variants rejected")
     press(app, "undo-threshold")
-    assert not rejected(filled) and f"; {len(far)} of them" in texts(app)
+    assert not rejected(filled) and f"; {len(far)} of them" in page_text(app)
     assert app.selectbox(key="source").options == ["All sources", OTHER, "test"]
     app.selectbox(key="source").select(OTHER).run()
     assert f"of {len(ids)} variants" in at_threshold(app, 20)
@@ -194,7 +189,7 @@ def test_flags_link_to_their_variants(with_source: Engine, open_page: OpenPage) 
         wanted = {f"review?variant={variant.uid}" for variant in flagged}
     app = open_page("diagnostics", show="Flags")
     put(app, "button_group", "flag", "content dropped")
-    assert "2 variants: content dropped." in texts(app)
+    assert "2 variants: content dropped." in page_text(app)
     table = next(element.value for element in app.get("html") if "hg-found" in element.value)
     assert str(escape(HOSTILE)) in table and "<img" not in table
     assert f'<span class="hg-text" dir="auto">{long}</span>' in table  # in full
@@ -213,8 +208,8 @@ def test_pairs_count_all_variants_of_the_choice(filled: Engine, open_page: OpenP
     app = open_page("diagnostics", show="Pairs")
     for types, counted in (([], "22 variants"), (["word"], "3 variants"), ([mine], "1 variant")):
         put(app, "multiselect", "types", types)
-        assert f"{counted}. " in texts(app)
-    assert "Denial · 1" in texts(app) and charts(app) == 1
+        assert f"{counted}. " in page_text(app)
+    assert "Denial · 1" in page_text(app) and charts(app) == 1
 
 
 def test_cues_and_negators_are_listed_with_their_entropy(
@@ -240,7 +235,7 @@ def test_acceptance_agrees_with_the_database(
         )
     app = open_page("diagnostics", show="Acceptance")
     wording(app, "diagnostics", "acceptance")
-    assert label in texts(app)
+    assert label in page_text(app)
     for by in ("Type", "Cue", "Genre", "Origin"):
         put(app, "button_group", "by", by)
         table = app.dataframe[0].value
@@ -321,12 +316,12 @@ def test_a_run_is_started_followed_and_can_be_cancelled(
     press(app, LOOK)
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]
-    assert run.kind == KIND and f"Run {run.id}" in texts(app) and LOOK not in keys(app)
+    assert run.kind == KIND and f"Run {run.id}" in page_text(app) and LOOK not in keys(app)
     press(app, f"cancel-{run.id}")
     with reading(planted) as session:
         assert get_run(session, run.id).state == RunState.CANCELLED
     app.run()
-    assert f"Run {run.id}" in texts(app) and LOOK in keys(app)
+    assert f"Run {run.id}" in page_text(app) and LOOK in keys(app)
 
 
 def test_the_newest_result_is_shown_against_chance_until_the_data_changes(
@@ -380,14 +375,14 @@ def test_the_chosen_source_is_the_one_shown(
         source_id = other.source_id
     look(planted)
     app = searched(open_page)
-    assert "80 variants of 40 anchors" in texts(app)
+    assert "80 variants of 40 anchors" in page_text(app)
     app.selectbox(key="source").select("Other").run()
-    assert "80 variants" not in texts(app)  # this source has not been searched
+    assert "80 variants" not in page_text(app)  # this source has not been searched
     press(app, LOOK)
     with reading(planted) as session:
         (run,) = [get_run(session, number) for number in started]
     assert run.parameters == {"source": source_id}
     look(planted, run.id)
-    assert "40 variants of 20 anchors" in texts(app.run())
+    assert "40 variants of 20 anchors" in page_text(app.run())
     press(app, SMILE)
     assert [len(ids) for ids, _ in picked] == [20]

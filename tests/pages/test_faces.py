@@ -5,6 +5,7 @@ What differs is a list of decisions to make: an action should be one function wi
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,16 +157,10 @@ def reject_far(page: OpenPage) -> None:
     press(app, "reject-over")
 
 
-def assign(page: OpenPage) -> None:
+def save_number(key: str, value: float, button: str, page: OpenPage) -> None:
     app = page("team", show="Assignment")
-    app.number_input(key="assign-share").set_value(50.0)
-    press(app, "assign-save")
-
-
-def set_quota(page: OpenPage) -> None:
-    app = page("team", show="Assignment")
-    app.number_input(key="quota-variants").set_value(20)
-    press(app, "quota-save")
+    app.number_input(key=key).set_value(value)
+    press(app, button)
 
 
 def freeze(page: OpenPage) -> None:
@@ -235,12 +230,12 @@ ACTIONS: dict[str, tuple[Face, Face, Face | None]] = {
         lambda project: project.decide_by_rule(RULE, "reject", reason="meaning_changed"),
     ),
     "assign": (
-        assign,
+        partial(save_number, "assign-share", 50.0, "assign-save"),
         lambda: ask("review", "assign", "--reviewers", "2", "--share", "0.5"),
         lambda project: project.assign(reviewers=2, share=0.5),
     ),
     "set a quota": (
-        set_quota,
+        partial(save_number, "quota-variants", 20, "quota-save"),
         lambda: ask("review", "quota", "Ada", "20"),
         lambda project: project.set_quota("Ada", 20),
     ),

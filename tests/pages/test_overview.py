@@ -19,7 +19,7 @@ from pages.components.overview.funnel_chart import CELL, STAGES, funnel_chart
 from tests.curation.support.deciding import accept, reject
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import keys, links, press, rows, texts
+from tests.pages.looks import keys, links, page_text, press, rows
 from tests.support.factories import add_anchor, add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
@@ -50,7 +50,7 @@ def test_an_empty_project_offers_the_first_corpora_and_measures_them(
         assert [get_run(session, number).kind for number in started] == ["diagnose"]
     last = rows(app, "Anchors")[-1]
     assert (last["Type"], last["Anchors"]) == ("All types", first.anchors)
-    assert f"Run {started[0]}" in texts(app) and "measure" not in keys(app)
+    assert f"Run {started[0]}" in page_text(app) and "measure" not in keys(app)
 
 
 def test_next_steps_link_to_the_pages_and_measuring_starts_one_run(
@@ -60,7 +60,7 @@ def test_next_steps_link_to_the_pages_and_measuring_starts_one_run(
     with reading(app_engine) as session:
         total = funnel(session).total
     numbers = (total.variants, total.pending, total.accepted)
-    assert all(f"{number:,} variants" in texts(app) for number in numbers)
+    assert all(f"{number:,} variants" in page_text(app) for number in numbers)
     assert links(app) == ["Review", "Freeze a release"]
     press(app, "measure")
     assert len(started) == 1 and "measure" not in keys(app)
@@ -124,7 +124,7 @@ def test_runs_and_labels_are_shown_as_they_are(with_source: Engine, open_page: O
         running(session, "export", state=RunState.FAILED, message=HOSTILE, finished_at=now())
         running(session, "diagnose", step=2, total=8, message=f"Loading {HOSTILE}.")
     app = open_page("overview")
-    assert f"Loading {HOSTILE}" in texts(app) and f"{HOSTILE} 1" in texts(app)
+    assert f"Loading {HOSTILE}" in page_text(app) and f"{HOSTILE} 1" in page_text(app)
     assert "**bold**" not in unsafe_texts(app)
     runs = app.dataframe[1].value
     assert runs["State"].tolist() == ["running", "failed"]
@@ -169,7 +169,7 @@ def test_next_steps_are_for_the_chosen_source_and_link_to_it(
         for variant in family.values():
             accept(session, variant, ada)
     app = open_page("overview")
-    assert "Release 1 lacks 6 " in texts(app)
+    assert "Release 1 lacks 6 " in page_text(app)
     assert "Train" not in links(app) and not app.selectbox  # the release has no triples
     with writing(with_source) as session:
         create_release(session)

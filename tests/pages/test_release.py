@@ -20,7 +20,7 @@ from db.runs import create_run, list_runs
 from pages.components.shared.shell import open_project
 from tests.curation.support.deciding import accept, reject
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import drawn, links, press, texts
+from tests.pages.looks import drawn, links, page_text, press
 from tests.support.factories import add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
@@ -105,7 +105,7 @@ def test_freezing_makes_a_release_with_name_and_author(
     listed = app.dataframe[RELEASES].value
     assert listed["Name"].tolist() == [HOSTILE] and listed["By"].tolist() == ["Ada"]
     assert release.content_hash.startswith(listed["Hash"].tolist()[0])
-    assert HOSTILE in texts(app) and "**bold**" not in unsafe_texts(app)
+    assert HOSTILE in page_text(app) and "**bold**" not in unsafe_texts(app)
     freeze(app, "two")  # the same content again
     with reading(app_engine) as session:
         assert [found.name for found in list_releases(session)] == [HOSTILE]
@@ -139,7 +139,7 @@ def test_releases_keep_their_contents_while_changes_are_counted_by_type(
     assert table(app, CHOSEN)["All variants"]["All"] == 7 and "Verbal negation" in table(
         app, CHOSEN
     )
-    assert "Release 1: 7 variants" in texts(app)
+    assert "Release 1: 7 variants" in page_text(app)
 
 
 def test_an_export_is_followed_downloaded_and_offered_again(
@@ -192,8 +192,8 @@ def test_a_stopped_export_says_so_and_can_be_restarted(
         run = create_run(session, kind="export", parameters={"release": 1, "format": "hf"})
         run.state, run.message = state, HOSTILE
         number = run.id
-    assert str(state.value) in texts(app.run())
-    assert (HOSTILE in texts(app)) == (state is RunState.FAILED)
+    assert str(state.value) in page_text(app.run())
+    assert (HOSTILE in page_text(app)) == (state is RunState.FAILED)
     assert "**bold**" not in unsafe_texts(app)
     press(app, f"again-{number}")
     with reading(app_engine) as session:

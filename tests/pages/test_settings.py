@@ -26,7 +26,7 @@ from db.runs import get_run
 from db.settings import load_settings
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import keys, press, put, rows, texts
+from tests.pages.looks import keys, page_text, press, put, rows
 from tests.support.factories import add_family, model, person
 from training.runs.kinds import WORK
 
@@ -79,16 +79,16 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     wording(app, "settings", "a judged family")
     assert app.button(key="change-threshold").disabled
     put(app, "number_input", "threshold-60", 5)
-    assert "above 5: " in texts(app) and setting(judged, THRESHOLD) == 60
+    assert "above 5: " in page_text(app) and setting(judged, THRESHOLD) == 60
     press(app, "change-threshold")
     assert setting(judged, THRESHOLD) == 5
     assert kinds(judged, started) == [queue_order.KIND]
-    assert f"Run {started[0]}" in texts(app)  # it is being followed
+    assert f"Run {started[0]}" in page_text(app)  # it is being followed
     assert app.number_input(key="threshold-5").value == 5
     with writing(judged) as session:
         session.get_one(Run, started[0]).state = RunState.FAILED
     app = open_page("settings")
-    assert "7 variants" in texts(app)  # which are not in the queues yet
+    assert "7 variants" in page_text(app)  # which are not in the queues yet
     press(app, "reorder")
     assert kinds(judged, started) == [queue_order.KIND] * 2
 
@@ -116,7 +116,7 @@ def test_another_encoder_is_measured_unless_it_is_none(
     press(app, "change-encoder")
     assert setting(judged, ACTIVE_ENCODER) == "run 9: mine"
     assert kinds(judged, started) == [queue_order.KIND, "diagnose"]
-    assert "7 variants" in texts(app) and "bold" not in unsafe_texts(app)
+    assert "7 variants" in page_text(app) and "bold" not in unsafe_texts(app)
 
 
 def test_a_model_is_switched_off_after_saying_what_changes(
@@ -127,7 +127,7 @@ def test_a_model_is_switched_off_after_saying_what_changes(
     wording: Wording,
 ) -> None:
     app = open_page("settings")
-    assert HOSTILE in texts(app) and "bold" not in unsafe_texts(app)
+    assert HOSTILE in page_text(app) and "bold" not in unsafe_texts(app)
     press(app, "switch-")
     wording(app, "settings", "switching off a model")
     assert statuses(judged).count(Status.ACCEPTED) == 3
@@ -147,7 +147,7 @@ def test_the_details_of_the_project_are_shown(
 ) -> None:
     (home / "hedgerow.db.20260101T000000Z.bak").write_bytes(b"x" * 2000)
     app = open_page("settings")
-    assert f"sqlite:///{home}/hedgerow.db" in texts(app)
+    assert f"sqlite:///{home}/hedgerow.db" in page_text(app)
     machine, backups, contents, versions = (table.value for table in app.dataframe)
     assert set(machine["Environment variable"]) >= {
         "HEDGEROW_HOME",
@@ -175,7 +175,7 @@ def test_an_empty_project_has_no_variants_to_measure_and_a_theme(
     with writing(with_source) as session:
         for variant in list(add_family(session).values())[1:]:
             session.delete(variant)
-    assert "1 variant has no" in texts(app.run())
+    assert "1 variant has no" in page_text(app.run())
 
 
 def test_a_secret_appears_nowhere(
@@ -190,7 +190,7 @@ def test_a_secret_appears_nowhere(
         monkeypatch.setenv(name, value)
     open_project.settings.clear()
     app = press(open_page("settings"), "measure")
-    page = texts(app) + unsafe_texts(app) + "".join(t.value.to_csv() for t in app.dataframe)
+    page = page_text(app) + unsafe_texts(app) + "".join(t.value.to_csv() for t in app.dataframe)
     shown_by_set = [line for line in page.splitlines() if ",set," in line]
     assert len(shown_by_set) == 2
     runner = CliRunner()
@@ -264,7 +264,7 @@ def test_a_person_is_added_with_a_role_and_renamed(
         put(app, "selectbox", "person", 1)
         app.text_input("person-name-1").input(name).run()
         press(app, "rename")
-        assert fact in texts(app)
+        assert fact in page_text(app)
         assert set(names(with_source)) == {"Ada" if name == "Ada" else HOSTILE, "Cy"}
     assert HOSTILE not in unsafe_texts(app)
 
@@ -288,11 +288,11 @@ def test_a_backup_is_made_and_listed(
     put(app, "checkbox", "backup-artifacts", False)
     press(app, "backup")
     assert app.button(key="backup").disabled
-    assert f"Run {started[0]}" in texts(app)  # the panel follows its run
+    assert f"Run {started[0]}" in page_text(app)  # the panel follows its run
     assert carry_out(with_source, started[0]) == BACKUP
     app = open_page("settings")
     (made,) = (home / "backups").iterdir()
-    assert f"{made}. It contains the database and no artifacts." in texts(app)
+    assert f"{made}. It contains the database and no artifacts." in page_text(app)
     assert [row["Backup"] for row in rows(app, "Backup")] == [str(made)]
 
 
@@ -310,7 +310,7 @@ def test_a_check_reports_problems_and_a_repair_fixes_them(
             ended = {"state": state, "message": "The disk is full."}
             session.get_one(Run, started[-1]).sqlmodel_update(ended)
         app = open_page("settings")
-        assert f"Run {started[-1]} " in texts(app)
+        assert f"Run {started[-1]} " in page_text(app)
         press(app, "check")
     assert carry_out(with_source, started[-1]) == CHECK
     app = open_page("settings")

@@ -15,7 +15,7 @@ from db.models import Variant
 from pages.components.taxonomy.type_detail import in_words
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import html, press, put, rows, texts
+from tests.pages.looks import html, page_text, press, put, rows
 from tests.support.factories import add_family, person
 
 HOSTILE = "**bold** <img src=x> :smile: $x$ [a](b)"
@@ -54,7 +54,7 @@ def test_the_built_in_types_are_shown_and_cannot_be_changed(
     assert len(set(states[:6])) == len(set(states[6:])) == 1 and states[0] != states[6]
     for entry in TAXONOMY:
         put(app, "selectbox", "shown", entry.id)
-        assert entry.definition in texts(app)
+        assert entry.definition in page_text(app)
         assert not [b for b in app.button if b.key and b.key.startswith("type-")]
 
 
@@ -64,7 +64,7 @@ def test_a_type_is_added_once_its_form_is_complete(
     wording(form, "taxonomy", "an empty form")
     write(form, "new-0", label="Verbal negation", definition=NEGATION.definition, line="Deny it.")
     press(form, "type-save")
-    assert "2000 characters" in texts(form)  # an example is missing
+    assert "2000 characters" in page_text(form)  # an example is missing
     require, forbid = (
         form.multiselect(key=f"own-type-{side}-new-0") for side in ("require", "forbid")
     )
@@ -75,7 +75,7 @@ def test_a_type_is_added_once_its_form_is_complete(
     assert form.text_area(key="own-type-line-new-0").value == "Deny it."
     write(form, "new-0", anchor=NEGATION.example_anchor, example=NEGATION.example)
     press(form, "type-save")
-    assert "'Verbal negation'" in texts(form)  # there is such a type
+    assert "'Verbal negation'" in page_text(form)  # there is such a type
     assert form.text_input(key="own-type-label-new-0").value == "Verbal negation"
     with reading(app_engine) as session:
         assert len(list_types(session)) == len(TAXONOMY)
@@ -122,8 +122,8 @@ def test_a_change_creates_the_next_version_and_is_measured(
     press(app, "type-change")
     write(app, "quantifier_negation-2", words="not every\nnot all")
     press(app, "type-save")
-    assert "1 variant" in texts(app) and len(started) == 1
-    assert "Version 1," in texts(app)
+    assert "1 variant" in page_text(app) and len(started) == 1
+    assert "Version 1," in page_text(app)
 
 
 def test_the_form_keeps_every_part_of_the_check_and_a_retired_type_is_restored(
@@ -140,8 +140,8 @@ def test_the_form_keeps_every_part_of_the_check_and_a_retired_type_is_restored(
         add_type(session, NEGATION.model_copy(update={"surface_check": check}))
     app = open_page("taxonomy")
     put(app, "selectbox", "shown", "quantifier_negation")
-    assert "no longer (unless the anchor has one of: still, remain)." in texts(app)
-    assert "antonyms" in texts(app)
+    assert "no longer (unless the anchor has one of: still, remain)." in page_text(app)
+    assert "antonyms" in page_text(app)
     press(app, "type-change")
     write(app, "quantifier_negation-1", label="Negated quantifier")
     press(app, "type-save")

@@ -21,8 +21,10 @@ from sqlmodel import Session, SQLModel
 from curation.corpora.corpus import STARTER
 from curation.corpora.loading import load
 from curation.project.opening import open_project
-from db.engine import create_engine, writing
+from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
+from db.models import Run
+from db.runs import get_run
 from db.settings import Settings
 from tests.support.checkout import ROOT
 
@@ -354,3 +356,9 @@ def _connected(url: URL) -> Iterator[Connection]:
 
 def _scalars(connection: Connection, query: str) -> list[str]:
     return list(connection.execute(text(query)).scalars())
+
+
+def stored_run(engine: Engine, run_id: int) -> Run:
+    """The current run in the database."""
+    with reading(engine) as session:
+        return get_run(session, run_id)

@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import anchor_uid, split_of, variant_uid
+from curation.content_uids import anchor_uid, canonical, split_of, variant_uid
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
 from curation.review.calibration.sample import (
     Sample,
@@ -41,33 +41,33 @@ TEXTS = {
 CUES = {"word": "probably", "phrase": "not entirely sure"}
 
 
-def add_anchor(session: Session, text: str = ANCHOR, *, source: str = "") -> Anchor:
+def add_anchor(
+    session: Session,
+    text: str = ANCHOR,
+    *,
+    split: Split | None = None,
+    source: str = "",
+    licence: str = "CC BY 4.0",
+) -> Anchor:
     """An anchor of the source with this name, or of the first source, or of a new source 'test'.
 
     Also seeds the taxonomy.
     """
     if session.get(TypeRow, "verbal") is None:
         seed_taxonomy(session)
-    if session.get(Source, 1) is None:
-        session.add(Source(name="test", licence="CC BY 4.0"))
+    wanted = col(Source.name) == source if source else col(Source.id) == 1
+    origin = session.execute(select(Source).where(wanted)).scalar()
+    if origin is None:
+        origin = Source(name=source or "test", licence=licence)
+        session.add(origin)
         session.flush()
     uid = anchor_uid(text)
-    source_id = 1 if not source else _source(session, source)
-    anchor = Anchor(uid=uid, source_id=source_id, genre="test", split=Split(split_of(uid)))
+    anchor = Anchor(uid=uid, source_id=origin.id, genre="test", split=split or Split(split_of(uid)))
     session.add(anchor)
     session.flush()
-    session.add(AnchorRevision(anchor_id=anchor.id, text=text, text_uid=uid))
+    session.add(AnchorRevision(anchor_id=anchor.id, text=canonical(text), text_uid=uid))
     session.flush()
     return anchor
-
-
-def _source(session: Session, name: str) -> int:
-    row = session.execute(select(Source).where(col(Source.name) == name)).scalar()
-    if row is None:
-        row = Source(name=name, licence="CC BY 4.0")
-        session.add(row)
-        session.flush()
-    return row.id
 
 
 def add_variant(

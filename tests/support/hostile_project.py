@@ -10,8 +10,8 @@ from curation.content_uids import anchor_uid, split_of, variant_uid
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.generation.answers import AnswerProblem
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import GenerationRequest
 from curation.project.opening import ACTIVE_ENCODER, put_setting
 from curation.release.freezing import create_release

@@ -6,7 +6,7 @@ import importlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,8 @@ class WordsInCommon(Scorer):
 Groups = Mapping[str, Mapping[str, str]]
 """Group of entry points → name → object."""
 
+Plug = Callable[..., None]
+
 _BLOCK = re.compile(r"^```(?:toml|python)\n# (\S+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -46,6 +48,17 @@ def install(
     package = folder.name
     named = {name.replace("_", "-"): f"{package}:{what}" for name, what in entries.items()}
     _install(monkeypatch, folder, package, {f"{package}.py": code}, {group: named})
+
+
+def installer(monkeypatch: pytest.MonkeyPatch, place: Path, group: str, code: str) -> Plug:
+    """Installs a plug-in, by default called 'mine', whose code has a given body for BODY."""
+
+    def made(body: str, **entries: str) -> None:
+        folder = place / f"site{len(list(place.iterdir()))}" / "mine"
+        whole = code.replace("BODY", body.replace("\n", "\n        "))
+        install(monkeypatch, folder, group, whole, **(entries or {"mine": "Mine"}))
+
+    return made
 
 
 def install_example(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

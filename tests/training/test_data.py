@@ -26,16 +26,10 @@ from db.models import Anchor, RunState, Split, Verdict
 from db.runs import create_run
 from db.settings import Settings
 from hedgerow.losses.families import Family, Member, Role
-from tests.curation.support.families import (
-    add_family,
-    add_plain_family,
-    add_variant,
-    decide,
-    model,
-    person,
-)
+from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
+from tests.support.factories import model, person
 from tests.training.support.trainings import FAMILIES, ask, read, train
 from training.data.composition import composition, composition_now
 from training.data.families import sampled, training_families, with_prompts
@@ -500,7 +494,7 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
             run.state = RunState.DONE
             missing = missing_families(session, corpus)
             add_families(session, corpus, dict([*missing.items()][:40]), run_id=run.id)
-        ada, rule = person(session).id, parse_rule("levenshtein > 0")
+        ada, rule = person(session), parse_rule("levenshtein > 0")
         apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
         session.execute(update(Anchor).values(split=Split.TRAIN))
         create_release(session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from curation.generation.costs.prices import dollars, spent_by
+from curation.generation.run_report import in_words
 from curation.plurals import counted
 from db.execution import Result
 from db.models import RunState
@@ -14,12 +15,13 @@ def nothing(result: Result) -> str:
 
 
 def calls_made(result: Result) -> str:
-    """The number of calls that succeeded, and their cost."""
+    """The number of calls that succeeded, their cost, and what was removed from answers."""
     done, failed = result["done"], result["failed"]
     text = f"{done:,} of {counted(done + failed, 'call')} succeeded"
     if not result["calls"]:
         return f"{text}; no requests were sent."
-    return f"{text}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
+    text = f"{text}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
+    return f"{text} {in_words(result.get('removed', {}))}".rstrip()
 
 
 def opinions(result: Result) -> str:

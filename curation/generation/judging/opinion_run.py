@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
 from curation.generation.costs.ledger import read_ledger
 from curation.generation.event_loop import run_to_end
@@ -20,16 +21,17 @@ from curation.generation.judging.opinion_calls import close_needless, open_judgi
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judging.question import (
     Judgement,
+    judgement_in,
     judgement_model,
+    parts_of,
     question,
-    read_judgement,
 )
 from curation.generation.prompts import seed_prompts
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
-from curation.generation.providers.chat.retries import Asker
+from curation.generation.providers.chat.retries import Asker, problem_of
 from curation.generation.run import chat_model
 from curation.generation.run_ending import require_success
+from curation.generation.run_report import progress
 from curation.generation.storing import Attempt, Origin, store_attempts
 from curation.generation.worker import HELD, Worker
 from curation.review.decisions import chunks
@@ -67,28 +69,19 @@ class JudgeAsker(Asker):
 
     def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
         """Decide from a reply whether its call is done, has failed, or must be repeated."""
-        problem = _problem(reply)
-        found = (
-            None
-            if problem
-            else read_judgement(reply.raw, variant=_judged(call).text, anchor=call.text)
-        )
-        if found is not None:
-            return Attempt(call, number, reply, {}, (), "", CallState.DONE, judgement=found)
+        problem, answer = problem_of(reply), parts_of(reply.raw)
+        attempt = Attempt(call, number, reply, {}, (), "", CallState.DONE, removed=answer.removed)
+        if problem is None:
+            found = judgement_in(answer, variant=_judged(call).text, anchor=call.text)
+            if found is not None:
+                return attempt._replace(judgement=found)
         most = 2 if problem is AnswerProblem.REFUSAL else TRIES
         again = tries < min(self.attempts, most)
         state = CallState.OPEN if again else CallState.FAILED
-        return Attempt(call, number, reply, {}, (problem or AnswerProblem.UNREADABLE,), "", state)
+        return attempt._replace(problems=(problem or answer.problem,), state=state)
 
 
 _ANSWER = judgement_model()
-
-
-def _problem(reply: Reply) -> AnswerProblem | None:
-    """Return how a reply ended, if that makes it unreadable."""
-    if reply.refusal or reply.finish_reason == "content_filter":
-        return AnswerProblem.REFUSAL
-    return AnswerProblem.CUT_OFF if reply.finish_reason == "length" else None
 
 
 def _judged(call: Call) -> JudgedVariant:
@@ -205,8 +198,8 @@ def work(context: RunContext) -> dict[str, Any]:
     """Make the open calls of a run (run kind ``judge``).
 
     Returns:
-        Counts of calls by result, the total number of calls, their cost, whether none failed, and
-        the reviewer's name.
+        Counts of calls by result, the total number of calls, their cost, ``removed`` (by kind,
+        answers with something besides the opinion), whether none failed, and the reviewer's name.
     """
     request = JudgeRequest(**context.parameters)
     run_id = context.run.id
@@ -229,12 +222,15 @@ def work(context: RunContext) -> dict[str, Any]:
     )
     run_to_end(worker.run())
     counts = require_success(context.engine, run_id)
+    with reading(context.engine) as session:
+        removed = progress(session, run_id).removed
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],
         "calls": ledger.calls,
         "cost": round(ledger.money, 6),
         "cost_is_estimate": ledger.is_estimate,
+        "removed": removed,
         "complete": not counts[CallState.FAILED],
         "reviewer": name,
     }

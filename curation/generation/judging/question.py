@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from curation.content_uids import canonical
+from curation.generation.answer_texts import text_of
+from curation.generation.answers import Answer, read_answer
 from curation.generation.prompts import put_in
-from curation.generation.providers.chat.answers import read_object, usable
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.taxonomy.roles import ROLES
@@ -32,15 +33,9 @@ _VERDICTS = {
     "edit": Verdict.EDIT,
     "edited": Verdict.EDIT,
 }
-_FIELDS = ("comment", "verdict", "reason", "suggestion", "certainty")
-# '2. **Verdict:** reject', 'Verdict - reject' at the start of a line.
-_FIELD = re.compile(
-    rf"^[ \t]*(?:\d[.)]|[-*•])?[ \t]*[\"'*_`]*({'|'.join(_FIELDS)})[\"'*_`]*[ \t]*[:–—-][ \t]*",
-    re.IGNORECASE | re.MULTILINE,
-)
+_PARTS = {name: name for name in ("comment", "verdict", "reason", "suggestion", "certainty")}
 _FIRST_WORD = re.compile(r"^\W*(accept(?:ed)?|reject(?:ed)?|edit(?:ed)?)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%?)")
-_NOTHING = frozenset({"", "none", "n/a", "nothing", "-", "null"})
 _REASONS = {
     name.lower(): reason.id for reason in REJECT_REASONS for name in (reason.id, reason.label)
 }
@@ -111,7 +106,17 @@ def judgement_model() -> type[BaseModel]:
 
 
 def read_judgement(raw: str, *, variant: str, anchor: str) -> Judgement | None:
-    """Parse an answer: JSON, or labelled lines, or a verdict as its first word.
+    """Return the opinion in an answer; see `judgement_in`."""
+    return judgement_in(parts_of(raw), variant=variant, anchor=anchor)
+
+
+def parts_of(raw: str) -> Answer:
+    """Return a judge's answer with its verdict, comment and so on."""
+    return read_answer(raw, _PARTS)
+
+
+def judgement_in(answer: Answer, *, variant: str, anchor: str) -> Judgement | None:
+    """Return the opinion in an answer: JSON, labelled lines, or a verdict as its first word.
 
     If a model rejects without a known reason, the reason is 'other'. An edit without a usable
     suggestion, or whose suggestion is the variant or the anchor itself, counts as a rejection.
@@ -121,12 +126,11 @@ def read_judgement(raw: str, *, variant: str, anchor: str) -> Judgement | None:
         anchor: the text that it was made from.
 
     Returns:
-        None if the answer has no verdict.
+        None if the answer has no verdict, or several.
     """
-    found = read_object(raw) or {}
-    values = {str(key).lower(): value for key, value in found.items()}
-    if not _verdict(values):
-        values = _lines(raw)
+    values = answer.parts
+    if not answer.is_json and "verdict" not in values:
+        values = _with_first_word(answer.text) | values
     verdict = _verdict(values)
     if verdict is None:
         return None
@@ -146,18 +150,13 @@ def _plain(value: Any) -> str:
     return value.strip().strip("\"'*_`.").strip() if isinstance(value, str) else ""
 
 
-def _lines(raw: str) -> dict[str, Any]:
-    """Return the labelled lines of an answer, the first of each label; or else its first word."""
-    found: dict[str, Any] = {}
-    items = list(_FIELD.finditer(raw))
-    for number, item in enumerate(items):
-        end = items[number + 1].start() if number + 1 < len(items) else len(raw)
-        content = raw[item.end() : end].strip()
-        found.setdefault(item[1].lower(), content.splitlines()[0].strip("*_` ") if content else "")
-    if "verdict" not in found and (first := _FIRST_WORD.match(raw)):
-        rest = raw[first.end() :].strip(" \t\n:.,;–—-*_")
-        found = {"comment": rest.split("\n\n")[0]} | found | {"verdict": first[1]}
-    return found
+def _with_first_word(text: str) -> dict[str, Any]:
+    """Return the verdict that a text starts with, and the comment after it."""
+    first = _FIRST_WORD.match(text)
+    if first is None:
+        return {}
+    rest = text[first.end() :].strip(" \t\n:.,;–—-*_")
+    return {"comment": rest.split("\n\n")[0], "verdict": first[1]}
 
 
 def _reason(values: Mapping[str, Any]) -> str:
@@ -165,9 +164,8 @@ def _reason(values: Mapping[str, Any]) -> str:
 
 
 def _suggestion(values: Mapping[str, Any], variant: str, anchor: str) -> str:
-    text = usable(values.get("suggestion"))
-    is_old = text == variant or text.casefold() == anchor.casefold()
-    return "" if is_old or text.lower().strip(".") in _NOTHING else text
+    text = text_of(values.get("suggestion"), anchor=anchor).text
+    return "" if text == variant or text.casefold() == anchor.casefold() else text
 
 
 def _comment(values: Mapping[str, Any]) -> str:

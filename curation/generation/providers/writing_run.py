@@ -9,10 +9,11 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import bucket, canonical
+from curation.content_uids import bucket
+from curation.generation.answer_texts import usable
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.prompts import types_of
-from curation.generation.providers.chat.answers import MAX_TEXT, AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.installed import (
     not_written,
@@ -173,14 +174,14 @@ def answer_of(made: Provider, task: WritingTask) -> Answer:
             answer.passed_over[str(given.type_id)] = str(given.reason)
             continue
         written = _written(made.name, given)
-        text = _usable(written.text)
+        text = usable(written.text)
         if written.type_id not in wanted or written.type_id in answer.texts:
             continue
         if not text or text.casefold() == task.text.casefold():
             answer.passed_over[written.type_id] = "repeats the anchor" if text else "no sentence"
             continue
         answer.texts[written.type_id] = text
-        if cue := _usable(written.cue)[:MAX_CUE]:
+        if cue := usable(written.cue)[:MAX_CUE]:
             answer.cues[written.type_id] = cue
     for type_id in sorted(wanted - answer.texts.keys() - answer.passed_over.keys()):
         answer.passed_over[type_id] = "no text"
@@ -196,15 +197,6 @@ def _written(name: str, given: object) -> Written:
             f"{type(given).__name__} {str(given)[:60]!r}; repair its package."
         )
     return Written(*parts)
-
-
-def _usable(text: str) -> str:
-    """Return the canonical text, or '' if it can't be a variant."""
-    try:
-        found = canonical(text)
-    except HedgerowError:  # empty, or has control characters, so not a sentence
-        return ""
-    return found if len(found) <= MAX_TEXT else ""
 
 
 def _store(session: Session, attempts: Sequence[Attempt], origin: Origin) -> None:

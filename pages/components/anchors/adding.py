@@ -35,9 +35,9 @@ NAMELESS = About("?")
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
-    f"Add one sentence per row, as plain text, {ACCEPTED}. Text must be UTF-8, or UTF-16 with a byte-order "
-    f"mark. Files can be up to "
-    f"{MAX_BYTES >> 20} MB. You see a preview before anything is added."
+    f"Add one sentence per row, as plain text, {ACCEPTED}. Text must be UTF-8, or UTF-16 with a "
+    f"byte-order mark. Files can be up to {MAX_BYTES >> 20} MB. You see a preview before anything "
+    "is added."
 )
 
 

@@ -1,15 +1,21 @@
 """Progress of a generation run: pace, cost and problems; resuming a stopped run."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
+from curation.generation.answer_texts import Removed
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import can_go_on
 from curation.generation.costs.prices import dollars, spent
 from curation.generation.duplicates import check_alone
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, OPENAI, Budget
-from curation.generation.run_report import AttemptCounts, Spent, Trouble, last_troubles, progress
+from curation.generation.run_report import (
+    AttemptCounts,
+    Spent,
+    Trouble,
+    in_words,
+    last_troubles,
+    progress,
+)
 from curation.plurals import counted
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
@@ -25,12 +31,12 @@ def figures(run: Run) -> None:
     """Pace and cost so far, and the count of each problem."""
     found = _progress(run)
     _pace(run, found.spent)
-    _troubles(run, found.problems)
+    _troubles(run, found)
 
 
 def troubles(run: Run) -> None:
-    """The count of each problem, with the last raw texts of one."""
-    _troubles(run, _progress(run).problems)
+    """The count of each problem and removal, with the last raw texts of one."""
+    _troubles(run, _progress(run))
 
 
 def _progress(run: Run) -> AttemptCounts:
@@ -64,25 +70,27 @@ def _of_the_budget(run: Run) -> str:
     return f" of the {dollars(money)} limit" if money else ""
 
 
-def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
-    """Show the count of each problem, and the last raw texts of the chosen one."""
-    if not counts:
-        return
-    counted_problems = ", ".join(
-        f"{problem.value} {number:,}" for problem, number in counts.items()
-    )
-    st.text(f"Problems, including incomplete answers: {counted_problems}.")
+def _troubles(run: Run, found: AttemptCounts) -> None:
+    """Show the count of each problem and removal, and the last raw texts of the chosen one."""
+    if found.problems:
+        counts = ", ".join(f"{problem} {number:,}" for problem, number in found.problems.items())
+        st.text(f"Problems, including incomplete answers: {counts}.")
+    if found.removed:
+        st.text(in_words(found.removed))
     # Labels have no counts, which change during the run: Streamlit keeps a choice by its label.
+    labels = [problem.value for problem in AnswerProblem if problem in found.problems]
+    labels += [kind.note for kind in Removed if kind in found.removed]
+    if not labels:
+        return
     picked = st.pills(
-        "Show the latest answers with this problem",
-        [p.value for p in AnswerProblem if p in counts],
+        "Show the latest answers with this problem or removal",
+        labels,
         key=f"generate-problem-{run.id}",
         help="Problems that a retry solved do not affect the variants.",
     )
     if picked is None:
         return
-    found = open_project.ask(last_troubles, run.id, AnswerProblem(picked))
-    for trouble in found:
+    for trouble in open_project.ask(last_troubles, run.id, picked):
         _trouble(trouble)
 
 
@@ -105,7 +113,7 @@ def stopped(run: Run) -> None:
             st.text(_why(run))
             _pace(run, found.spent)
             _way_on(run)
-        _troubles(run, found.problems)
+        _troubles(run, found)
         progress_view.log(run, opened=run.state == RunState.FAILED)
 
 

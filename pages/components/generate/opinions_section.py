@@ -104,7 +104,7 @@ def _done(run: Run) -> None:
             f"{judged}, {failed:,} calls failed.{again}\n"
             f"{counted(calls, 'request')} sent, {spent_by(result)}."
         )
-        if calls > done:
+        if calls > done or result.get("removed"):
             live_run.troubles(run)
         st.page_link(
             "pages/review.py",

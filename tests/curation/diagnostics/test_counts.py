@@ -103,7 +103,7 @@ def made_up(session: Session) -> None:
     other = register_encoder(session, name="another", hash_="e" * 64)
     before: Variant | None = None
     for number in range(12):
-        source = "" if number % 3 else "Another source"
+        source = "test" if number % 3 else "Another source"
         family = add_family(session, f"The pier number {number} is safe.", source=source)
         for variant in family.values():
             variant.status = draw.choice(list(Status))
@@ -469,7 +469,7 @@ def test_a_search_finds_exactly_the_matches(filled: Session) -> None:
 @both_databases
 def test_own_anchors_are_found_before_those_of_a_corpus(session: Session) -> None:
     ids = []
-    for number, source in enumerate((CORPORA["claims"].source, "")):
+    for number, source in enumerate((CORPORA["claims"].source, "test")):
         variant = add_variant(session, add_anchor(session, f"Gate {number} opens.", source=source))
         variant.hardness = 1.0 - number
         ids.append(variant.id)

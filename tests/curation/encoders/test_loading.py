@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +24,7 @@ from curation.encoders.model_folders import (
 )
 from db.errors import HedgerowError
 from tests.support.checkpoints import ENCODERS, checkpoint, packaged
-from tests.support.plug_in_packages import install, install_example
+from tests.support.plug_in_packages import Plug, install, install_example, installer
 from tests.training.conftest import tiny_encoder as tiny_encoder
 
 MONOT5 = "castorini/monot5-base-msmarco"
@@ -361,19 +360,11 @@ class Mine(EncoderLoader):
         return name + '2'
 """
 
-Plug = Callable[..., None]
-
 
 @pytest.fixture
 def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
     """Installs a loader 'mine' whose method has this body."""
-
-    def made(body: str, *, name: str = "mine") -> None:
-        folder = tmp_path / f"site{len(list(tmp_path.iterdir()))}"
-        code = CODE.replace("BODY", body.replace("\n", "\n        "))
-        install(monkeypatch, folder, "hedgerow.encoders", code, **{name: "Mine"})
-
-    return made
+    return installer(monkeypatch, tmp_path, "hedgerow.encoders", CODE)
 
 
 @pytest.mark.slow
@@ -417,7 +408,7 @@ def test_it_is_known_by_its_name_and_version(plug: Plug) -> None:
 def test_a_folder_or_a_built_in_encoder_is_never_taken_over(
     plug: Plug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plug("return None", name=DEFAULT_ENCODER)
+    plug("return None", **{DEFAULT_ENCODER: "Mine"})
     assert isinstance(resolve_encoder(DEFAULT_ENCODER), Path)
     plug("return None")
     (tmp_path / "mine").mkdir()

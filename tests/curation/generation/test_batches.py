@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 from sqlmodel import col
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.providers.batch import collecting, polling
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError
 from db import execution
 from db.engine import writing

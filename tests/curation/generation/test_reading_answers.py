@@ -3,7 +3,8 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.generation.answer_texts import Removed
+from curation.generation.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.judging.question import (
     MAX_COMMENT,
     judgement_model,
@@ -23,7 +26,6 @@ from curation.generation.judging.question import (
 from curation.generation.prompts import JUDGE, built_in, checked_template, types_of
 from curation.generation.providers.chat.addresses import OWN_ADDRESS, address_of, is_own, key_for
 from curation.generation.providers.chat.answer_limits import BadBody, bounded
-from curation.generation.providers.chat.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.providers.chat.client import response_format
 from curation.generation.providers.chat.completions import (
     CallError,
@@ -40,6 +42,7 @@ from curation.taxonomy.roles import ROLES
 from db.errors import HedgerowError
 from db.models import Verdict
 from db.settings import Settings
+from training.benchmarks.scorers.prompted.answers import read_choice, read_score
 
 NEGATIONS = types_of("negation", TAXONOMY)
 HEDGES = types_of("hedge", TAXONOMY)
@@ -65,8 +68,12 @@ def parse(raw: str, types=NEGATIONS, cues=None):
         '{n}. "{label}": "{text}"',
         "- {id} – {text}",
         '"{id}": {text}',
+        '"{id}": "{text}",',
         "{n}. “{id}”: “{text}”",
         '   {n}.    "{id}":\n      {text}',
+        "### {label}\n\n{text}",
+        "| {id} | {text} |",
+        "{n}. {id} ({label}): {text}",
     ],
 )
 def test_a_list_is_read_however_it_is_set(line: str) -> None:
@@ -75,24 +82,153 @@ def test_a_list_is_read_however_it_is_set(line: str) -> None:
             line.format(n=n, id=entry.id, label=entry.label, text=TEXTS[entry.id])
             for n, entry in enumerate(order, 1)
         )
-        assert parse(raw) == (TEXTS, ())
+        assert parse(raw)[:2] == (TEXTS, ())
         assert parse("Modified text:\n" + raw + "\n\nI hope this helps!").texts == TEXTS
 
 
-def test_json_is_read_with_or_without_a_fence() -> None:
-    assert parse(json.dumps(TEXTS)) == (TEXTS, ())
-    assert parse(f"```json\n{json.dumps(TEXTS)}\n```") == (TEXTS, ())
-    assert parse(json.dumps(TEXTS | {"extra": 1})) == (TEXTS, ())
+PLAIN = json.dumps(TEXTS)
+# As a model wrote it.
+TRAILING_COMMA = """{
+  "verbal": "The bridge is not safe.",
+  "absolute": "In no way is the bridge safe.",
+}"""
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        PLAIN,
+        f"```json\n{PLAIN}\n```",
+        f"```\n{PLAIN}",
+        f"Here is the JSON:\n```json\n{PLAIN}\n```\nLet me know if you need more.",
+        f"Here is the JSON: {PLAIN}",
+        json.dumps(TEXTS | {"extra": 1}),
+        json.dumps([{"variants": TEXTS}]),
+        json.dumps(TEXTS, indent=1).replace('."', '.", // negated').replace(",,", ",") + "\n",
+        PLAIN[:-1] + ",}",
+        str(TEXTS),
+        "\n".join(json.dumps({key: text}) for key, text in TEXTS.items()),
+    ],
+)
+def test_json_is_read_with_its_usual_mistakes(raw: str) -> None:
+    assert parse(raw.replace('negated"', "negated")).texts == TEXTS
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        TRAILING_COMMA[:-6],
+        TRAILING_COMMA.replace('",', '"'),
+        f"Sure!\n\n{TRAILING_COMMA[:-3]}",
+        TRAILING_COMMA.replace('"verbal": "', '"verbal": '),
+        '{"verbal": {}}',
+        "{" * 5000,
+        "[]",
+    ],
+)
+def test_broken_json_is_never_read_as_a_list(raw: str) -> None:
+    assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,), ())
+
+
+NOT = TEXTS["verbal"]
+
+
+@pytest.mark.parametrize(
+    ("line", "removed"),
+    [
+        (f"{NOT} (This negates the verb.)", Removed.EXPLANATION),
+        ("The bridge is not safe (the verb is negated).", Removed.EXPLANATION),
+        (f"{NOT} [verbal negation]", Removed.EXPLANATION),
+        (f"{NOT} – This negates the verb", Removed.EXPLANATION),
+        (f"{NOT} - replaces “is” with “is not”", Removed.EXPLANATION),
+        (f"{NOT} Explanation: “not” negates the verb.", Removed.EXPLANATION),
+        (f"{NOT} Here, the verb is negated.", Removed.EXPLANATION),
+        (f"{NOT} ({ANCHOR} → {NOT})", Removed.EXPLANATION),
+        (f"{NOT} Let me know if you need more!", Removed.OTHER_TEXT),
+        (f"{NOT}\nLet me know if you need more!", Removed.OTHER_TEXT),
+        (f"Modified text: {NOT}", Removed.OTHER_TEXT),
+        (f"**{NOT}**", Removed.MARKUP),
+        ("The bridge is *not* safe.", Removed.MARKUP),
+        (f"`{NOT}`", Removed.MARKUP),
+        ("The bridge is <b>not</b> safe.", Removed.MARKUP),
+        (f"“{NOT}”", Removed.QUOTES),
+        (f"„{NOT}“", Removed.QUOTES),
+        (f"«{NOT}»", Removed.QUOTES),
+        (f"'{NOT}'", Removed.QUOTES),
+        ('"The bridge is not safe".', Removed.QUOTES),
+        (f"{ANCHOR} → {NOT}", Removed.ANCHOR),
+        (f"{ANCHOR} -> {NOT}", Removed.ANCHOR),
+        (f"the bridge is safe => {NOT}", Removed.ANCHOR),
+        (f"{ANCHOR} {NOT}", Removed.ANCHOR),
+        (f"{ANCHOR} / {NOT}", Removed.ANCHOR),
+        (f'"{ANCHOR}" → **"{NOT}"** (negated)', Removed.QUOTES),
+    ],
+)
+def test_what_surrounds_a_variant_is_removed_and_named(line: str, removed: Removed) -> None:
+    for raw in (f"1. verbal: {line}\n2. absolute: None", json.dumps({"verbal": line})):
+        found = parse(raw)
+        assert found.texts == {"verbal": NOT}
+        assert removed in found.removed or "\n" in line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("N/A", "None", "None possible.", "-", "—", "…", "(none)", "Not applicable", "*n/a*", ""),
+        "None possible, since 'safe' has no such affix.",
+        "No affixal negation is possible.",
+    ],
+)
+def test_a_placeholder_is_a_missing_type(line: str) -> None:
+    lines = f"1. verbal: {line}\n2. absolute: {NOT}"
+    for raw in (lines, json.dumps({"verbal": line, "absolute": NOT})):
+        found = parse(raw, NEGATIONS[:2])
+        assert found.texts == {"absolute": NOT}
+        assert found.problems == (AnswerProblem.MISSING_TYPE,)
+        assert Removed.PLACEHOLDER in found.removed
+
+
+@pytest.mark.parametrize(
+    ("anchor", "text"),
+    [
+        (ANCHOR, "The bridge is safe (perhaps)."),
+        (ANCHOR, "The bridge is safe. (I think.)"),
+        (ANCHOR, "The bridge is – or so I think – safe."),
+        (ANCHOR, "The bridge is safe - or so they say."),
+        (ANCHOR, "The bridge is safe. Or is it?"),
+        (ANCHOR, "None of the bridge is safe."),
+        (ANCHOR, "Nothing about it is safe."),
+        (ANCHOR, 'The bridge is anything but "safe".'),
+        ("A bridge is possible.", "No bridge is possible."),
+        ("The bridge (built in 1910) is safe.", "The bridge (built in 1910) is not safe."),
+        ("It rains. (It is May.)", "It does not rain. (It is May.)"),
+        ('"Stop," he said, "now."', '"Stop," he did not say, "now."'),
+        ('"It works."', '"It doesn\'t work."'),
+        ("He said “yes”.", "He did not say “yes”."),
+        ("She went home – The Times was right.", "She never went home – The Times was right."),
+        ("a -> b holds.", "a -> b does not hold."),
+        ("The *p* value is low.", "The *p* value is not low."),
+        ("The dogs' bowl is full.", "The dogs' bowl isn't full."),
+    ],
+)
+def test_what_belongs_to_a_sentence_stays(anchor: str, text: str) -> None:
+    for raw in (f'1. "verbal": {text}', json.dumps({"verbal": text})):
+        assert parse_answer(raw, types=NEGATIONS, anchor=anchor, cues={})[::2] == (
+            {"verbal": text},
+            (),
+        )
 
 
 def test_what_is_missing_or_unfit_is_reported_and_the_rest_is_kept() -> None:
     some = {"verbal": TEXTS["verbal"]}
-    assert parse(json.dumps(some)) == (some, (AnswerProblem.MISSING_TYPE,))
+    assert parse(json.dumps(some)) == (some, (AnswerProblem.MISSING_TYPE,), ())
     assert parse(json.dumps(some | {"absolute": None, "affixal": 3, "lexical": ""})).texts == some
     unchanged = parse(json.dumps(TEXTS | {"verbal": "the bridge is safe."}))
     assert "verbal" not in unchanged.texts and unchanged.problems == (AnswerProblem.UNCHANGED,)
     odd = {"verbal": "a\x1b[31m", "absolute": "long " * 500, "affixal": "Fine."}
     assert parse(json.dumps(odd)).texts == {"affixal": "Fine."}
+    twice = json.dumps(TEXTS) + json.dumps(TEXTS | {"verbal": "It isn't."})
+    assert "verbal" not in parse(twice).texts, "one of them is a draft"
 
 
 def test_an_ignored_cue_is_reported_but_not_a_suitable_form_of_it() -> None:
@@ -100,18 +236,88 @@ def test_an_ignored_cue_is_reported_but_not_a_suitable_form_of_it() -> None:
     good = {"word": "The bridge seems safe.", "phrase": "I'm not sure, not entirely sure of it."}
     assert parse(json.dumps(good), HEDGES, cues).problems == ()
     bad = good | {"word": "The bridge is probably safe."}
-    assert parse(json.dumps(bad), HEDGES, cues) == (bad, (AnswerProblem.CUE_IGNORED,))
+    assert parse(json.dumps(bad), HEDGES, cues)[:2] == (bad, (AnswerProblem.CUE_IGNORED,))
 
 
-@pytest.mark.parametrize("raw", ["", "{", "[]", "null", "I can't do that.", '{"verbal": {}}', "1."])
+@pytest.mark.parametrize("raw", ["{", "null", "I can't do that.", "1."])
 def test_unreadable_answers_are_reported(raw: str) -> None:
-    assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,))
+    assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,), ())
 
 
-@given(st.text(max_size=300))
-def test_no_answer_raises(raw: str) -> None:
-    found = parse(raw)
-    assert set(found.texts) <= set(TEXTS) and all(found.texts.values())
+# -- reasoning, which is no part of anybody's answer ----------------------------------------------
+
+THOUGHTS = [
+    "<think>\n{draft}\n</think>\n{answer}",
+    "{draft}\n</think>\n\n{answer}",
+    "<thinking>{draft}</thinking>{answer}",
+    "<REASONING>\n{draft}\n</REASONING>\n{answer}",
+    "{draft}\n</reasoning>\n{answer}",
+    "< thought >{draft}</ thought >{answer}<think>{draft}",
+    "<think>{draft}<think>{draft}</think>{draft}</think>{answer}",
+    "[THINK]{draft}[/THINK]{answer}",
+    "<|begin_of_thought|>{draft}<|end_of_thought|><|begin_of_solution|>{answer}<|end_of_solution|>",
+    "<think>{draft}</think><answer>{answer}</answer>{draft}",
+    "<|channel|>analysis<|message|>{draft}<|end|><|start|>assistant<|channel|>final<|message|>{answer}",
+    "{draft}<|end|><|start|>assistant<|channel|>final<|message|>{answer}<|return|>",
+    "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{draft}<|call|>"
+    "<|start|>assistant<|channel|>final<|message|>{answer}",
+    "analysisWe try: {draft}assistantfinal{answer}",
+]
+
+
+def assert_read(draft: dict[str, str], answer: dict[str, str], read: Callable[[str], Any]) -> None:
+    """Each kind of reasoning leaves the answer, and reasoning alone leaves nothing."""
+    for setting in (json.dumps, lambda values: "\n".join(f"{k}: {v}" for k, v in values.items())):
+        for thought in THOUGHTS:
+            raw = thought.format(draft=setting(draft), answer=setting(answer))
+            assert read(raw) == read(setting(answer)) != read(setting(draft)), raw
+            only = raw.replace(setting(answer), "")
+            assert read(only) == read(""), only
+
+
+def test_reasoning_is_no_part_of_a_variant() -> None:
+    assert_read(TEXTS, {"verbal": "It is not."}, lambda raw: parse(raw)[:2])
+    found = parse(
+        "<think>\n1. verbal: The lake deep is not, no wait.\n</think>\n1. verbal: It isn't."
+    )
+    assert found.texts == {"verbal": "It isn't."} and found.removed == (Removed.REASONING,)
+    nothing = ({}, (AnswerProblem.EMPTY,), (Removed.REASONING,))
+    assert parse("<think>\n1. verbal: It isn't.") == nothing
+    assert parse("") == ({}, (AnswerProblem.EMPTY,), ())
+
+
+def test_a_judges_draft_is_not_its_verdict() -> None:
+    draft, verdict = {"verdict": "accept"}, {"verdict": "reject"}
+    assert_read(draft, verdict, lambda raw: read_judgement(raw, variant=VARIANT, anchor=ANCHOR))
+    for raw in ("Verdict: accept\n\nNo, wait.\nVerdict: reject", '{"verdict": "accept", "comm'):
+        assert read_judgement(raw, variant=VARIANT, anchor=ANCHOR) is None
+
+
+@pytest.mark.parametrize("read", [read_choice, read_score])
+def test_a_benchmarks_number_is_not_that_of_a_draft(read: Callable[[str], float | None]) -> None:
+    assert_read({"answer": "0.5" if read is read_score else "2"}, {"answer": "1"}, read)
+    assert (read("```json\n{'answer': 1,}\n```"), read('{"answer": 1')) == (1.0, None)
+
+
+PIECES = [
+    *"{}[]()\"',:|\n\\",
+    *"<think> </think> <|channel|> final <|message|> <|end|> ``` json ** // N/A verbal".split(),
+    *("1. ", " ", " – ", "→", "absolute: ", "Verdict: reject", ANCHOR, NOT, "This negates", "\0"),
+]
+
+
+@settings(deadline=2000)
+@given(
+    st.text(max_size=300) | st.lists(st.sampled_from(PIECES), max_size=60).map("".join),
+    st.integers(1, 400),
+)
+def test_no_answer_raises_takes_long_or_makes_a_variant_of_its_syntax(raw: str, times: int) -> None:
+    for text in (raw, raw * times, f"1. verbal: {raw}", f'{{"verbal": "{raw}", "absolute": "x"}}'):
+        for variant in parse(text).texts.values():
+            assert variant and "```" not in variant and "→" not in variant
+            assert not re.search(r"</?think>|<\||^[{[]\s*[\"'{]|\"\s*[,}\]]+$", variant)
+        read_judgement(text, variant=VARIANT, anchor=ANCHOR)
+        assert read_choice(text) in (None, 1, 2)
 
 
 def test_the_schema_asks_for_every_type_and_nothing_else() -> None:

@@ -12,6 +12,7 @@ from sqlmodel import col
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.lookup import source_ids
 from curation.generation import run as generation
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import count_calls
 from curation.generation.choices import change_budget, is_trial, trial_of
 from curation.generation.costs.estimate import estimate
@@ -20,7 +21,6 @@ from curation.generation.costs.spent import cost_rows
 from curation.generation.duplicates import check_alone, count_left
 from curation.generation.event_loop import run_to_end
 from curation.generation.prompts import example_anchor
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, Budget, Price
 from curation.generation.run import checked_request
 from curation.generation.run_report import (

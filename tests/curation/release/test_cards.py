@@ -46,15 +46,9 @@ from db.models import (
 )
 from tests.curation.support.deciding import MOMENT, accept, edit, reject
 from tests.curation.support.exported import body, contents, opened, ten_anchors
-from tests.curation.support.families import (
-    add_anchor,
-    add_plain_family,
-    add_variant,
-    decide,
-    model,
-    person,
-)
+from tests.curation.support.families import add_plain_family, add_variant, decide
 from tests.support.databases import both_databases
+from tests.support.factories import add_anchor, model, person
 from tests.support.factories import add_family as add_full
 
 
@@ -258,7 +252,7 @@ def reported(engine: Engine) -> Reported:
         first, second = add_full(session), add_full(session, "Door 2 is safe.", subject="door")
         session.get_one(Source, 1).name = HOSTILE
         written_by_a_model(session, [first["verbal"], first["lexical"]])
-        ada, bea, cleo = (person(session, name).id for name in ("Ada Lovelace", "Bea", "Cleo"))
+        ada, bea, cleo = (person(session, name) for name in ("Ada Lovelace", "Bea", "Cleo"))
         for variant in (first["verbal"], first["lexical"], first["word"], second["affixal"]):
             accept(session, variant, ada)
         edit(session, first["phrase"], ada, "I'm not wholly sure, but the bridge seems safe.")
@@ -310,7 +304,7 @@ def test_decisions_after_the_release_are_left_out(reported: Reported) -> None:
     engine, release, found = reported
     with writing(engine) as session:
         late = add_full(session, "Gate 3 is safe.", subject="gate")
-        accept(session, late["verbal"], person(session, "Dora").id)
+        accept(session, late["verbal"], person(session, "Dora"))
         assert report(session, session.get_one(Release, release.id)) == found
 
 
@@ -348,7 +342,7 @@ def test_the_reports_markdown_has_no_markup_of_others(reported: Reported) -> Non
 
 
 def test_people_without_common_variants_are_reported(session: Session) -> None:
-    accept(session, add_full(session)["verbal"], person(session).id)
+    accept(session, add_full(session)["verbal"], person(session))
     output = text_of(report(session, create_release(session).release))
     for fact in ("No two people", "No variant was decided by a rule", "no disagreements"):
         assert fact in output

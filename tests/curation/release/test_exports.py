@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import ROOT
 from tests.support.databases import both_databases
 from tests.support.hostile import stored
-from tests.support.plug_in_packages import install
+from tests.support.plug_in_packages import Plug, install, installer
 
 HOSTILE = [*stored().values(), "'=already quoted", "'Tis the season", "-2", "x" * 5000]
 
@@ -402,18 +402,12 @@ class Mine(ExportFormat):
     def write(self, release, folder):
         BODY
 """
-Plug = Callable[[str], None]
 
 
 @pytest.fixture
 def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
     """Installs a format 'mine' whose method has this body."""
-
-    def made(body: str) -> None:
-        code = CODE.replace("BODY", body.replace("\n", "\n        "))
-        install(monkeypatch, tmp_path / "mine", "hedgerow.exports", code, mine="Mine")
-
-    return made
+    return installer(monkeypatch, tmp_path, "hedgerow.exports", CODE)
 
 
 @pytest.mark.slow

@@ -31,21 +31,15 @@ from db.models import (
     Diagnostic,
     Release,
     ReleaseItem,
+    Reviewer,
     Split,
     TypeVersion,
     Variant,
     Verdict,
 )
-from tests.curation.support.families import (
-    add_anchor,
-    add_family,
-    add_plain_family,
-    add_variant,
-    decide,
-    model,
-    person,
-)
+from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.databases import both_databases
+from tests.support.factories import add_anchor, model, person
 
 
 def items(session: Session, release: Release) -> dict[str, ReleaseItem]:
@@ -82,7 +76,7 @@ def test_an_item_holds_everything_about_its_variant(session: Session) -> None:
         "polarity": "positive",
         "cue": "maybe",
         "split": "test",
-        "genre": "news",
+        "genre": "test",
         "language": "en",
         "source": "News",
         "licence": "CC0",
@@ -112,7 +106,7 @@ def test_no_person_has_read_variants_accepted_only_by_a_rule(session: Session) -
     texts = ("It does not rain.", "It doesn't rain.", "It is not raining.", "It isn't raining.")
     variants = [add_variant(session, anchor, "verbal", text) for text in texts]
     measure_variants(session, [variant.id for variant in variants])
-    rule, ada = parse_rule("levenshtein >= 0"), person(session).id
+    rule, ada = parse_rule("levenshtein >= 0"), person(session)
     assert apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada).matches.total == 4
     decide(session, variants[0], person(session, "Ben"))
     release = create_release(session).release
@@ -131,7 +125,7 @@ def test_no_person_has_read_variants_accepted_only_by_a_rule(session: Session) -
 def test_the_deciding_reviewer_follows_the_status_rule(session: Session) -> None:
     anchor = add_anchor(session, "It rains.")
     llm, off = model(session), model(session, "switched-off")
-    off.counts = False
+    session.get_one(Reviewer, off).counts = False
     ada, ben, cem = (person(session, name) for name in ("Ada", "Ben", "Cem"))
     accept, reject = Verdict.ACCEPT, Verdict.REJECT
     for text, decisions in {
@@ -142,7 +136,7 @@ def test_the_deciding_reviewer_follows_the_status_rule(session: Session) -> None
     }.items():
         variant = add_variant(session, anchor, "verbal", text)
         for who, verdict in decisions:
-            decide(session, variant, who, verdict, adjudicates=who is cem)
+            decide(session, variant, who, verdict, adjudicates=who == cem)
     release = create_release(session).release
     names = ("decided_by", "persons", "models", "adjudicated")
     found = {t: [i.provenance[k] for k in names] for t, i in items(session, release).items()}

@@ -4,61 +4,21 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
-from curation.content_uids import anchor_uid, canonical, split_of, variant_uid
+from curation.content_uids import canonical, variant_uid
 from curation.review.decisions import store_decisions
-from curation.review.people.reviewers import ensure_reviewer
-from curation.taxonomy.project_types import seed_taxonomy
 from db.models import (
     Anchor,
-    AnchorRevision,
     Decision,
-    Reviewer,
-    ReviewerKind,
-    Source,
     Split,
-    TypeRow,
     Variant,
     Verdict,
 )
+from tests.support.factories import add_anchor, model
 
 NEGATIVES = ("verbal", "absolute", "affixal", "lexical")
 POSITIVES = ("word", "phrase", "negated_antonym")
-
-
-def person(session: Session, name: str = "Ada") -> Reviewer:
-    return ensure_reviewer(session, name)
-
-
-def model(session: Session, name: str = "some-llm") -> Reviewer:
-    return ensure_reviewer(session, name, kind=ReviewerKind.MODEL)
-
-
-def add_anchor(
-    session: Session,
-    text: str,
-    *,
-    split: Split | None = None,
-    source: str = "A corpus",
-    licence: str = "CC BY 4.0",
-) -> Anchor:
-    if session.get(TypeRow, "verbal") is None:
-        seed_taxonomy(session)
-    origin = session.execute(select(Source).where(col(Source.name) == source)).scalar()
-    if origin is None:
-        origin = Source(name=source, licence=licence)
-        session.add(origin)
-        session.flush()
-    uid = anchor_uid(text)
-    anchor = Anchor(uid=uid, source_id=origin.id, genre="news", split=split or Split(split_of(uid)))
-    session.add(anchor)
-    session.flush()
-    session.add(AnchorRevision(anchor_id=anchor.id, text=canonical(text), text_uid=uid))
-    session.flush()
-    return anchor
 
 
 def add_variant(
@@ -70,7 +30,7 @@ def add_variant(
     cue: str | None = None,
     revision: int = 1,
     parent: Variant | None = None,
-    author: Reviewer | None = None,
+    author: int | None = None,
 ) -> Variant:
     variant = _variant(
         anchor,
@@ -79,7 +39,7 @@ def add_variant(
         cue,
         anchor_revision=revision,
         parent_id=parent and parent.id,
-        author_id=author and author.id,
+        author_id=author,
     )
     session.add(variant)
     session.flush()
@@ -104,7 +64,7 @@ def _variant(
 def decide(
     session: Session,
     variant: Variant,
-    reviewer: Reviewer,
+    reviewer: int,
     verdict: Verdict = Verdict.ACCEPT,
     *,
     reason: str = "",
@@ -116,12 +76,12 @@ def decide(
 
 
 def decision_of(
-    variant: Variant, reviewer: Reviewer, verdict: Verdict = Verdict.ACCEPT, **more: Any
+    variant: Variant, reviewer: int, verdict: Verdict = Verdict.ACCEPT, **more: Any
 ) -> Decision:
     return Decision(
         variant_id=variant.id,
         variant_version=variant.version,
-        reviewer_id=reviewer.id,
+        reviewer_id=reviewer,
         verdict=verdict,
         action_id=str(uuid.uuid4()),
         **more,
@@ -133,7 +93,7 @@ def add_family(
     text: str,
     variants: Mapping[str, Sequence[str]],
     *,
-    by: Reviewer | None = None,
+    by: int | None = None,
     split: Split | None = None,
     cue: str | None = None,
     source: str = "A corpus",

@@ -16,7 +16,7 @@ from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import html, keys, links, named, press, put, texts
+from tests.pages.looks import html, keys, links, named, page_text, press, put
 from tests.support.factories import ANCHOR, TEXTS, add_anchor, add_family, add_variant, person
 
 UID = anchor_uid(ANCHOR)
@@ -131,7 +131,7 @@ def test_a_selected_anchor_shows_its_variants_and_is_retired_and_restored(
     assert ANCHOR not in listed(press(app, "anchor-retire")) and is_retired(two_anchors)
     assert ANCHOR in listed(press(app, "anchor-restore")) and not is_retired(two_anchors)
     tick(app, "nope")
-    assert "'nope'" in texts(app)
+    assert "'nope'" in page_text(app)
 
 
 def test_the_selection_stays_with_its_anchor_when_another_leaves_the_list(
@@ -167,7 +167,7 @@ def test_selected_anchors_are_changed_together(two_anchors: Engine, open_page: O
     app = picked(open_page, doing=DESCRIBE)
     assert named(app, "text_input", "Language").value == "en-GB"
     describe(app, Language="Kauderwelsch!")
-    assert "'en-GB'" in texts(app)
+    assert "'en-GB'" in page_text(app)
     describe(app, Language="de")
     with reading(two_anchors) as session:
         assert get_anchor(session, UID).language == "de"
@@ -284,7 +284,7 @@ def test_the_second_of_two_corrections_is_reported_and_keeps_its_text(
     app = picked(open_page, doing=CORRECT)
     correct(two_anchors, "The new bridge is safe.")
     reword(app, "The bridge is fine.")
-    assert "by Ada" in texts(app)
+    assert "by Ada" in page_text(app)
     assert named(app, "text_area", "Corrected text").value == "The bridge is fine."
     assert text_of(two_anchors) == "The new bridge is safe."
     press(app, "Save correction")
@@ -297,7 +297,7 @@ def test_a_suspicious_wording_is_asked_about_once_and_control_characters_refused
     app = reword(picked(open_page, doing=CORRECT), "The bridge isn't safe.")
     wording = "The \u202ebridge is fine."
     reword(app, wording)
-    assert "U+202E" in texts(app)
+    assert "U+202E" in page_text(app)
     assert "Save anyway" not in [button.label for button in app.button]  # another text is refused
     assert named(app, "text_area", "Corrected text").value == wording
     reword(app, "The bridge isn't safe.")

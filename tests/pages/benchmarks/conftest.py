@@ -14,7 +14,7 @@ from db.models import Encoder
 from db.settings import load_settings
 from pages.components.benchmarks.names import RUN, SECTION
 from pages.components.shared.shell.open_project import tell
-from tests.pages.opening import opened
+from tests.pages.looks import opened
 from tests.support.benchmark_results import add_result
 from tests.training.benchmarks.support.samples import semantoneg_rows
 from training.benchmarks.definition import Result
@@ -27,10 +27,6 @@ def page(section: str = RUN, **address: str) -> AppTest:
     app = opened("benchmarks", {SECTION: section}, **address)
     assert not app.exception
     return app
-
-
-def html(app: AppTest) -> str:
-    return "\n".join(element.value for element in app.get("html"))
 
 
 def frames_of(app: AppTest, *columns: str) -> list[Any]:

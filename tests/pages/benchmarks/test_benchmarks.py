@@ -25,15 +25,14 @@ from tests.pages.benchmarks.conftest import (
     HOSTILE,
     frame_of,
     frames_of,
-    html,
     page,
     semantoneg,
     six_items,
     store,
     uploaded,
 )
-from tests.pages.conftest import TIMEOUT, OpenPage, Wording, unsafe_texts
-from tests.pages.opening import change, newest, page_text, use
+from tests.pages.conftest import OpenPage, Wording, unsafe_texts
+from tests.pages.looks import TIMEOUT, change, drawn, html, newest, page_text, use
 from tests.support.benchmark_results import add_suite
 from tests.support.harness_tasks import save_own_tasks
 from tests.support.overlapping import SAID, keep_doors
@@ -259,10 +258,6 @@ def test_prompts_can_be_edited_and_chosen_for_a_run(
     }
 
 
-def captions(app: AppTest) -> str:
-    return "\n".join(str(said.value) for said in app.caption)
-
-
 def specs(app: AppTest) -> list[str]:
     return [chart.proto.spec for chart in app.get("vega_lite_chart")]
 
@@ -277,7 +272,7 @@ def test_the_table_of_scores_marks_the_best_and_can_be_extended(
     assert "+50.0</small>" in table and "trained from base" in table
     assert "<img" not in table and "&lt;img" in table
     assert table.index("roberta-large-nli-mean-tokens") > table.index("83.3")
-    assert "msmarco" not in table and "90 " in captions(app), "which are hidden"
+    assert "msmarco" not in table and "90 " in drawn(app, "caption"), "which are hidden"
     assert "Seconds per item" not in table
     app.pills("bench-details").set_value(["US dollars per item", "Kind"]).run()
     table = html(app)
@@ -286,7 +281,7 @@ def test_the_table_of_scores_marks_the_best_and_can_be_extended(
     app.text_input("bench-published-search").set_value("MSMARCO v5").run()
     table = html(app)
     assert table.count("msmarco") == 5 and "roberta-large-nli-mean-tokens" not in table
-    assert "90 " not in captions(app)
+    assert "90 " not in drawn(app, "caption")
     app.pills("bench-papers").set_value([]).run()
     assert "msmarco" not in html(app)
 
@@ -465,7 +460,7 @@ def finished(app: AppTest) -> AppTest:
 
 
 def texts_of(app: AppTest) -> list[str]:
-    """The tables of overlapping texts, as HTML."""
+    """The tables of overlapping page_text, as HTML."""
     return [box.value for box in app.get("html") if "/review?variant=" in box.value]
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sqlalchemy import Engine
-from streamlit.testing.v1 import AppTest
 
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
 from db.engine import writing
@@ -14,7 +13,7 @@ from db.runs import get_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.opening import change, newest, opened, page_text, use
+from tests.pages.looks import change, charts, newest, opened, page_text, use
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -45,10 +44,6 @@ def models(app_engine: Engine) -> list[int]:
         session.add_all(rows)
         session.flush()
         return [row.id for row in rows]
-
-
-def charts(app: AppTest) -> int:
-    return len(app.get("vega_lite_chart"))
 
 
 def store_cosines(engine: Engine, encoder_id: int, name: str, *, contradicted: float) -> None:

@@ -28,7 +28,7 @@ from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.open_project import ask, tell
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.opening import newest, opened, page_text, use
+from tests.pages.looks import newest, opened, page_text, use
 from tests.support.factories import add_anchor, add_family, add_variant, person
 from tests.support.generating import Serve
 from tests.support.hostile import TEXTS

@@ -21,7 +21,7 @@ from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import tell
 from tests.pages.conftest import Wording, unsafe_texts
-from tests.pages.opening import newest, opened, page_text, use
+from tests.pages.looks import newest, opened, page_text, use
 from tests.support.factories import add_anchor, add_family, add_opinion, judge, person
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import opinion_on

@@ -30,12 +30,12 @@ from tests.pages.looks import (
     keys,
     named,
     options,
+    page_text,
     press,
     put,
     received,
     search,
     strike,
-    texts,
 )
 from tests.support.factories import (
     TEXTS,
@@ -314,7 +314,7 @@ def test_a_search_marks_its_hits_and_opens_their_cards(
     assert "Affixal negation · pending" in found
     wording(app, "review", "a search")
     press(app, "hit-0")
-    assert f"opened: {uids['affixal']}" in texts(app)
+    assert f"opened: {uids['affixal']}" in page_text(app)
     search(app, "dangerous")
     assert named(app, "button", "review-found").label.endswith(" 2")
     found = search(app, "<b>")
@@ -323,7 +323,7 @@ def test_a_search_marks_its_hits_and_opens_their_cards(
     found = search(app, "brücke")
     assert '<mark class="hg-match">BRÜCKE</mark>' in found and TEXTS["word"] in found
     press(app, "hit-0")
-    assert f"opened: {uids['word']}" in texts(app)
+    assert f"opened: {uids['word']}" in page_text(app)
     hit = hit_markup(Hit(SearchKind.NOTES, "<i>", "0" * 16, about="<u>"), "i", facts="<u>")
     assert "<i>" not in hit and "<u>" not in hit
     app = in_dialog("search", blind=True)  # without notes and verdicts
@@ -359,4 +359,4 @@ def test_similar_variants_are_found_once_their_embeddings_are_computed(
         monkeypatch.setattr(similar_box, "LOW_COSINE", low)
         assert (NONE_SIMILAR in [one.value for one in app.run().caption]) == said
     press(app, "hit-0")
-    assert f"opened: {uids['hostile']}" in texts(app)
+    assert f"opened: {uids['hostile']}" in page_text(app)

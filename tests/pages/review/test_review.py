@@ -19,7 +19,7 @@ from pages.components.shared.formatting.label import plain
 from pages.components.shared.variants import picked_variants
 from tests.curation.support.own_types import NEGATION
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import drawn, html, keys, links, options, press, texts
+from tests.pages.looks import drawn, html, keys, links, options, page_text, press
 from tests.support.factories import add_anchor, add_family, add_variant, model, person
 
 HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
@@ -247,7 +247,7 @@ def test_a_retracted_note_is_in_the_history_without_its_text(
         ada = person(session)
         add_note(session, ids[0], reviewer_id=ada, text="A slip of the pen.")
         actions.undo(session, reviewer_id=ada)
-    found = texts(press(open_page("review", type="Verbal negation"), "g-"))
+    found = page_text(press(open_page("review", type="Verbal negation"), "g-"))
     assert "· Ada · note · (removed)" in found and "slip" not in found
 
 
@@ -271,7 +271,7 @@ def test_a_source_can_be_chosen_if_there_are_several(
     assert entry in drawn(app, "html") and menu in drawn(app, "html")
     only = {"queue": "Pending", "type": "Verbal negation", "queue-source": plain(HOSTILE)}
     app = open_page("review", **only)  # a source without this type says which types it has
-    assert HOSTILE in texts(app)
+    assert HOSTILE in page_text(app)
     offered = [b.label for b in app.button if "go-on" in str(b.key)]
     assert offered == ["Lexical negation (1)", "This type in all sources (4)"]
     assert first_card(press(app, "n-go-on")) == hostile

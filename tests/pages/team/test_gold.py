@@ -53,10 +53,6 @@ def said(app: AppTest) -> str:
     return drawn(app, "text", "markdown") + html(app)
 
 
-def captions(app: AppTest) -> str:
-    return drawn(app, "caption")
-
-
 def make_reviewer(engine: Engine, name: str = "Ada") -> None:
     with writing(engine) as session:
         session.get_one(Reviewer, person(session, name)).role = TeamRole.REVIEWER
@@ -173,7 +169,7 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
 ) -> None:
     make_reviewer(project)  # without asking a lead
     app = open_page("team", show="Practice")
-    assert "1 of 2" in captions(app)
+    assert "1 of 2" in drawn(app, "caption")
     assert "status:" not in said(app) and "settled" not in said(app).lower()
     first, second = items(project)
     press(app, "s-")  # a skipped card comes back at the end
@@ -194,7 +190,7 @@ def test_a_practice_round_gives_feedback_after_each_card_and_a_score(
         # Only Lena's gold items are decisions.
         assert session.execute(select(func.count()).select_from(Decision)).scalar() == 3
     press(app, "n-")  # again
-    assert "Round 2, card 1 of 2." in captions(app)
+    assert "Round 2, card 1 of 2." in drawn(app, "caption")
     press(press(press(app, "4-"), "n-"), "0-")
     with reading(project) as session:
         assert current_round(session, person(session)).is_finished

@@ -19,7 +19,7 @@ from db.models import Variant
 from pages.components.shared.shell import count_cache
 from pages.components.team import audit_section
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
-from tests.pages.looks import links, press, put, texts
+from tests.pages.looks import links, page_text, press, put
 from tests.support.factories import add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
@@ -99,7 +99,7 @@ def test_the_figures_are_those_of_the_database(
     found = metrics(app)
     # verbal: 2 of 4 agree; word: 2 of 4. Too few for an interval.
     assert (found["Variants"][0], found["Agreement"]) == ("8", ("50.0%", ""))
-    assert "Kappa" in found and "37.5%" in texts(app)
+    assert "Kappa" in found and "37.5%" in page_text(app)
     assert app.dataframe[0].value["Variants"].tolist() == [4, 4]
     assert any("1 variant with fewer than two" in caption.value for caption in app.caption)
     people = app.selectbox(key="people")
@@ -108,7 +108,7 @@ def test_the_figures_are_those_of_the_database(
     found = metrics(app)
     assert found["Variants"][0] == "9" and "Kappa" not in found  # of three people
     app.selectbox(key="people").select_index(2).run()
-    assert metrics(app)["Variants"][0] == "1" and "100.0%" in texts(app)
+    assert metrics(app)["Variants"][0] == "1" and "100.0%" in page_text(app)
     wording(app, "team", "agreement on one variant")
     put(app, "button_group", "verdicts", "Independent")
     assert not app.metric  # these two have none
@@ -116,7 +116,7 @@ def test_the_figures_are_those_of_the_database(
 
 def test_each_number_links_to_its_variants(decided: Engine, open_page: OpenPage) -> None:
     app = open_page("team")
-    assert "4 of 8 variants" in texts(app) and count(app) == 4
+    assert "4 of 8 variants" in page_text(app) and count(app) == 4
     with reading(decided) as session:
         uid = session.query(Variant).filter_by(text="The bridge 0 is not safe.").one().uid
     found = listed(app)
@@ -134,7 +134,7 @@ def test_each_number_links_to_its_variants(decided: Engine, open_page: OpenPage)
     counts = app.dataframe[1].value.set_index("Verdict")
     assert counts.to_numpy().tolist() == [[1, 3, 0], [1, 3, 0], [0, 0, 0]]
     select(app, "team-confusion", cells=[(1, "Accepts")])
-    assert f"1 variant: Ada and {HOSTILE}; Ada rejects" in texts(app) and count(app) == 1
+    assert f"1 variant: Ada and {HOSTILE}; Ada rejects" in page_text(app) and count(app) == 1
 
 
 def test_a_large_project_is_counted_in_the_background(
@@ -166,7 +166,7 @@ def test_an_assignment_is_made_and_shown(
     wording(app, "team", "no assignment")
     app.number_input(key="assign-share").set_value(150.0)
     press(app, "assign-save")
-    assert "150%" in texts(app)
+    assert "150%" in page_text(app)
     app.number_input(key="assign-share").set_value(100.0)
     press(app, "assign-save")
     with reading(with_source) as session:
@@ -199,7 +199,7 @@ def test_quotas_are_set_and_removed(
     app.selectbox(key="quota-person").set_value(ada)
     app.number_input(key="quota-variants").set_value(-3)
     press(app, "quota-save")
-    assert "-3" in texts(app)
+    assert "-3" in page_text(app)
     app.number_input(key="quota-variants").set_value(20)
     press(app, "quota-save")
     with reading(with_source) as session:

@@ -22,7 +22,7 @@ from pages.components.train import kind_choice
 from pages.components.train.language import section_choice as language_choice
 from pages.components.train.section_choice import SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
-from tests.pages.opening import opened
+from tests.pages.looks import opened
 from tests.support.databases import Fill
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines
@@ -41,10 +41,6 @@ def language_page(section: str = language_choice.TRAIN, **state: object) -> AppT
     return opened(
         "train", {kind_choice.SIDE: kind_choice.LANGUAGE, language_choice.SECTION: section} | state
     )
-
-
-def charts(app: AppTest) -> int:
-    return len(app.get("vega_lite_chart"))
 
 
 def add_metrics(session: Session, run_id: int, step: int, figures: Mapping[str, float]) -> None:

@@ -17,11 +17,10 @@ from pages.components.train.results import tradeoff_section
 from pages.components.train.section_choice import RESULTS, RUNS, SECTION, STUDIES, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import Wording, unsafe_texts
-from tests.pages.opening import change, newest, page_text
+from tests.pages.looks import change, charts, newest, page_text
 from tests.pages.train.conftest import (
     HOSTILE,
     add_encoders,
-    charts,
     finished_run,
     page,
     store_looks,

@@ -29,12 +29,11 @@ from pages.components.train.section_choice import RESULTS, SECTION, STUDIES, TRA
 from pages.components.train.start.recipe_editor import OWN, PRESET
 from tests.cli.commands import complaint
 from tests.curation.support.families import add_family, add_plain_family
-from tests.pages.conftest import TIMEOUT, Wording, unsafe_texts
-from tests.pages.opening import change, newest, page_text
+from tests.pages.conftest import Wording, unsafe_texts
+from tests.pages.looks import TIMEOUT, change, charts, newest, page_text
 from tests.pages.train.conftest import (
     HOSTILE,
     add_metrics,
-    charts,
     finished_run,
     page,
     store_looks,

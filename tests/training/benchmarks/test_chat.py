@@ -25,6 +25,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
 from db.models import RunState
 from db.settings import Settings
+from tests.support.databases import stored_run
 from tests.support.disks import disk_of
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import ChatServer
@@ -34,7 +35,6 @@ from tests.training.benchmarks.support.running import (
     ran,
     requested,
     results,
-    run_of,
     semantoneg,
 )
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows, write_lines
@@ -248,7 +248,7 @@ def test_a_chat_model_is_asked_without_its_key_being_stored(
     assert (row.asked["prompt"], row.asked["version"]) == ("paraphrase_choice", 1)
     assert "edited" not in row.summary
     assert (row.asked["first_share"], row.asked["changed_share"]) == (100.0, 100.0)
-    stored = run_of(engine, row.run_id)
+    stored = stored_run(engine, row.run_id)
     assert "secret" not in json.dumps([stored.parameters, stored.result, stored.message])
 
 
@@ -284,7 +284,7 @@ def test_a_run_pauses_at_its_cap_keeps_every_answer_and_continues_with_a_higher_
     for _ in range(2):
         with pytest.raises(HedgerowError, match=r"5 calls for \$5.00"):
             carried_out(engine, settings, run)
-        assert run_of(engine, run.id).state is RunState.PAUSED
+        assert stored_run(engine, run.id).state is RunState.PAUSED
     assert sum(server.answered.values()) == 5, "none beyond the cap"
     assert {model for model, _ in results(engine)} == {"random scores"}
     with writing(engine) as session:

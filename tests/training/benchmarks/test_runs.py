@@ -24,6 +24,7 @@ from db.runs import get_run
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.checkpoints import checkpoint
+from tests.support.databases import stored_run
 from tests.training.benchmarks.support.running import (
     add,
     carried_out,
@@ -31,7 +32,6 @@ from tests.training.benchmarks.support.running import (
     ran,
     requested,
     results,
-    run_of,
     semantoneg,
     stopping,
 )
@@ -89,7 +89,7 @@ def test_every_model_is_measured_with_every_benchmark(
     with pytest.raises(HedgerowError, match="Could not read"):
         full_result(settings.data_folder, unread)
     assert (rows["TF-IDF", "nevir"].model_hash, rows["TF-IDF", "nevir"].kind) == ("", "negation")
-    versions = run_of(engine, run.id).versions
+    versions = stored_run(engine, run.id).versions
     assert {"torch", "sentence-transformers", "mteb"} <= versions.keys()
 
 
@@ -109,7 +109,7 @@ def test_a_failure_leaves_the_rest_and_only_it_is_repeated(
         full.setattr(TfIdf, "score", Mock(side_effect=no_memory))
         with pytest.raises(HedgerowError, match=r"2 could not .*\(1 .*CUDA out of memory\.[^T]*$"):
             carried_out(engine, settings, run)
-    assert run_of(engine, run.id).state is RunState.FAILED
+    assert stored_run(engine, run.id).state is RunState.FAILED
     first = results(engine)
     assert {name for name, _ in first} == {"random scores"}
     aside.rename(model)
@@ -133,7 +133,7 @@ def test_a_cancelled_run_keeps_what_it_has_also_while_it_waits_for_its_turn(
     with pytest.raises(HedgerowError, match="cancelled"):
         carried_out(engine, settings, run, stopping(after="encoder, SemAntoNeg: 0 of"))
     assert {model for model, _ in results(engine)} == {"TF-IDF"}
-    row = run_of(engine, run.id)
+    row = stored_run(engine, run.id)
     assert row.state is RunState.CANCELLED and 0 < row.step < row.total == 16
     assert carried_out(engine, settings, run)["measured"] == 4
 
@@ -154,7 +154,7 @@ def test_a_causal_model_is_measured_and_results_of_other_prompts_are_another_lin
     assert planned.seconds and planned.chats is None
     carried_out(engine, settings, before)
     newest_versions = {"relevance": 1, "similarity": 1, "paraphrase_choice": 1}
-    assert run_of(engine, before.id).parameters["asked_with"] == newest_versions
+    assert stored_run(engine, before.id).parameters["asked_with"] == newest_versions
     ran(engine, settings, model, benchmarks=data)
     ran(engine, settings, model, benchmarks=data[:1], asked_with=PromptVersions(relevance=1))
     with reading(engine) as session:

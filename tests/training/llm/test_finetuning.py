@@ -26,7 +26,7 @@ from db.runs import get_run, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkpoints import checkpoint
-from tests.support.databases import Fill
+from tests.support.databases import Fill, stored_run
 from tests.support.small_llama import save_small_llama, small_tokenizer
 from training.llm.base import check_base, clean_base, has_chat_template, load_base
 from training.llm.examples import Asker
@@ -85,12 +85,7 @@ chance."""
 
 def carry_out(engine: Engine, settings: Settings, run: Run) -> Run:
     execution.execute(engine, settings, run.id, WORK)
-    return stored(engine, run)
-
-
-def stored(engine: Engine, run: Run) -> Run:
-    with reading(engine) as session:
-        return get_run(session, run.id)
+    return stored_run(engine, run.id)
 
 
 def share_answered_right(folder: Path, pairs: list[QuestionPair], *, base: str = "") -> float:
@@ -191,7 +186,7 @@ def failure(engine: Engine, settings: Settings, base: Path, **values: object) ->
         carry_out(engine, settings, run)
     left = {path.name for path in (settings.data_folder / run.folder).iterdir()}
     assert left <= {"log.txt", "metrics.jsonl"}
-    return stored(engine, run).message
+    return stored_run(engine, run.id).message
 
 
 def test_a_cancelled_training_leaves_no_model(
@@ -280,7 +275,7 @@ def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
     with pytest.raises(HedgerowError, match=f"Run {run.id}"):
         ask_for_study(engine, small_llama)
     execution.execute(engine, settings, run.id, WORK)
-    ended = stored(engine, run)
+    ended = stored_run(engine, run.id)
     with reading(engine) as session:
         rows = arm_rows(trials(session, ended))
     assert [row.run.parameters["recipe"]["arm"] for row in rows] == ["paper", "negation", "hedging"]

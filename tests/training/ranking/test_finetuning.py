@@ -19,10 +19,11 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import request_cancel
 from db.settings import Settings, load_settings
+from tests.support.databases import stored_run
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, HubServer
 from tests.training.benchmarks.support.running import ran, results
-from tests.training.ranking.support.finetunings import ENTRIES, ask, carry_out, entry, lines, stored
+from tests.training.ranking.support.finetunings import ENTRIES, ask, carry_out, entry, lines
 from training.benchmarks.data.sources import keep_data
 from training.benchmarks.results.measure import measure
 from training.benchmarks.runs.measured_models import ModelChoice
@@ -230,7 +231,7 @@ def test_cancelling_ends_it_without_a_model(
     monkeypatch.setattr(execution.RunContext, "metric", cancelling)
     with pytest.raises(HedgerowError, match="was cancelled"):
         carry_out(engine, settings, run)
-    ended = stored(engine, run)
+    ended = stored_run(engine, run.id)
     assert ended.state == RunState.CANCELLED and ended.step < ended.total / 2
     assert not (settings.data_folder / run.folder / "model").exists()
     with reading(engine) as session:

@@ -23,17 +23,11 @@ from db.errors import HedgerowError
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
 from db.runs import create_run, get_run, request_cancel
 from db.settings import Settings
-from tests.curation.support.families import (
-    add_anchor,
-    add_family,
-    add_plain_family,
-    add_variant,
-    decide,
-    model,
-)
+from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.checkout import ROOT
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import both_databases
+from tests.support.factories import add_anchor, model
 from tests.training.support.trainings import ask, count, read, train, write
 from training.finetune.curve_names import PACE, STEP
 from training.recipe import time_estimate

@@ -15,7 +15,9 @@ from db.models import Run, Split
 from db.runs import get_run
 from db.settings import Settings
 from hedgerow.losses.families import Family, Member, Role
-from tests.curation.support.families import add_anchor, add_plain_family, add_variant
+from tests.curation.support.families import add_plain_family, add_variant
+from tests.support.databases import stored_run
+from tests.support.factories import add_anchor
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
 from training.runs.trainings import KIND, request_training, work
@@ -131,8 +133,7 @@ def change_recipe(engine: Engine, run_id: int, **change: object) -> None:
 
 def train(engine: Engine, settings: Settings, run_id: int) -> Run:
     execute(engine, settings, run_id, {KIND: work})
-    with reading(engine) as session:
-        return get_run(session, run_id)
+    return stored_run(engine, run_id)
 
 
 def read(engine: Engine, query: Callable[..., T], *given: object, **how: object) -> T:

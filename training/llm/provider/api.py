@@ -17,7 +17,7 @@ import openai
 from openai.types.fine_tuning import FineTuningJob, FineTuningJobEvent
 from openai.types.fine_tuning.job_create_params import Hyperparameters
 
-from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.answers import AnswerProblem
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError
 from db.errors import HedgerowError

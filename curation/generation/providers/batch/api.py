@@ -13,9 +13,9 @@ import httpx2
 import openai
 from openai.types import Batch
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.providers.batch.call_lines import ENDPOINT, split_lines
 from curation.generation.providers.chat.answer_limits import most_bytes
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError
 from db.errors import HedgerowError

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError, Reply, read_completion
 
 ENDPOINT: Final = "/v1/chat/completions"

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx2
 import openai
 
-from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.answers import AnswerProblem
 
 ROOM_BYTES = 100_000
 """Bytes for everything in an answer except the model's text."""

@@ -15,9 +15,9 @@ import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, SecretStr
 
+from curation.generation.answers import AnswerProblem
 from curation.generation.providers.chat.addresses import OWN_ADDRESS
 from curation.generation.providers.chat.answer_limits import KEPT, BadBody, most_bytes
-from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import (
     CallError,
     Reply,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.answers import AnswerProblem
 
 MAX_TOKENS = 2**31 - 1
 """A larger number is not a token count and does not fit into a database column."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from curation.content_uids import bucket
-from curation.generation.calls import Call
-from curation.generation.examples.few_shot import in_words
-from curation.generation.prompts import fill
-from curation.generation.providers.chat.answers import (
+from curation.generation.answers import (
     AnswerProblem,
     Parsed,
     answer_model,
     parse_answer,
 )
+from curation.generation.calls import Call
+from curation.generation.examples.few_shot import in_words
+from curation.generation.prompts import fill
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.throttling import LONGEST_WISH, PASSING, Gate
@@ -127,10 +127,11 @@ class Asker:
     def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
         """Decide from a reply whether its call is done, has failed or must be repeated."""
         parsed = read_reply(reply, call=call, types=self.asked_types(call))
-        if self._ask_again(parsed.problems, tries):
-            return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
         state = CallState.DONE if parsed.texts else CallState.FAILED
-        return Attempt(call, number, reply, parsed.texts, parsed.problems, "", state)
+        if self._ask_again(parsed.problems, tries):
+            parsed, state = parsed._replace(texts={}), CallState.OPEN
+        texts, problems, removed = parsed
+        return Attempt(call, number, reply, texts, problems, "", state, removed=removed)
 
     def _ask_again(self, problems: Sequence[AnswerProblem], tries: int) -> bool:
         if not problems or tries >= self.attempts:
@@ -141,15 +142,17 @@ class Asker:
 
 def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Parsed:
     """Parse a reply; the way it ended counts among the problems."""
-    if reply.refusal:
-        return Parsed({}, (AnswerProblem.REFUSAL,))
-    parsed = parse_answer(reply.raw, types=types, anchor=call.text, cues=call.cues)
-    if reply.finish_reason == "content_filter":
-        return Parsed({}, (AnswerProblem.REFUSAL,))
-    if reply.finish_reason == "length":
-        # The last text may be incomplete, and there is no way to know which one it is.
-        return Parsed({}, (AnswerProblem.CUT_OFF,))
-    return parsed
+    if problem := problem_of(reply):
+        return Parsed({}, (problem,))
+    return parse_answer(reply.raw, types=types, anchor=call.text, cues=call.cues)
+
+
+def problem_of(reply: Reply) -> AnswerProblem | None:
+    """Return how a reply ended, if that makes it unusable."""
+    if reply.refusal or reply.finish_reason == "content_filter":
+        return AnswerProblem.REFUSAL
+    # The last text may be incomplete, and there is no way to know which one it is.
+    return AnswerProblem.CUT_OFF if reply.finish_reason == "length" else None
 
 
 def backoff(call: Call, tries: int) -> float:

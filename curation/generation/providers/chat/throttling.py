@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from curation.generation.providers.chat.answers import AnswerProblem
+from curation.generation.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError
 from db.columns import now
 

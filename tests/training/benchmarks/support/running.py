@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from db.engine import reading, writing
 from db.execution import RunContext, execute
 from db.models import BenchmarkResult, Run, RunState
-from db.runs import create_run, get_run
+from db.runs import create_run
 from db.settings import Settings
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows
 from training.benchmarks.data.sources import DataChoice, keep_data
@@ -55,11 +55,6 @@ def results(engine: Engine) -> dict[tuple[str, str], Scored]:
     """The newest results by the names of the model and the benchmark."""
     with reading(engine) as session:
         return {(row.model, row.benchmark): row for row in newest(session)}
-
-
-def run_of(engine: Engine, number: int) -> Run:
-    with reading(engine) as session:
-        return get_run(session, number)
 
 
 def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:

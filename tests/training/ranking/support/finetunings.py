@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.engine import reading, writing
+from db.engine import writing
 from db.execution import execute
 from db.models import Run
-from db.runs import get_run
 from db.settings import Settings
+from tests.support.databases import stored_run
 from training.models.rankers import KIND
 from training.ranking.finetuning import work
 from training.ranking.pairs import keep_pairs
@@ -52,9 +52,4 @@ def ask(engine: Engine, settings: Settings, content: bytes = b"", **values: Any)
 
 def carry_out(engine: Engine, settings: Settings, run: Run) -> Run:
     execute(engine, settings, run.id, {KIND: work})
-    return stored(engine, run)
-
-
-def stored(engine: Engine, run: Run) -> Run:
-    with reading(engine) as session:
-        return get_run(session, run.id)
+    return stored_run(engine, run.id)

@@ -1,33 +1,16 @@
 """Reading a chat model's answer: the text that it chose, or the similarity of two texts."""
 
-import math
 import re
-from functools import cache
-from typing import NamedTuple
 
+from curation.generation.answers import read_answer
+
+_PARTS = {
+    name: name
+    for name in ("answer", "choice", "score", "similarity", "document", "sentence", "number")
+}
 _CALLED = r"(?:the |document |doc |option |sentence )*"
 _NUMBER = r"(?<![\w.])[-+−–]?(?:\d+(?:\.\d+)?|\.\d+)(?![\w%]|\.\d)"
-_FIRST_NUMBER = re.compile(rf"[\s*_`'\"(]*({_NUMBER})")
 _AFTER = r"\b(?:answer|score|similarity)\b[^\d+−–-]{0,40}?"
-_NUMBER_AFTER = re.compile(rf"{_AFTER}({_NUMBER})", re.IGNORECASE)
-
-
-class _ChoicePatterns(NamedTuple):
-    """Patterns for a number in an answer: at the beginning, after 'answer', or anywhere."""
-
-    first: re.Pattern[str]
-    after: re.Pattern[str]
-    anywhere: re.Pattern[str]
-
-
-@cache
-def _patterns(choices: int) -> _ChoicePatterns:
-    number = rf"([1-{choices}])(?!\w|\.\d)"
-    return _ChoicePatterns(
-        re.compile(rf"\W*{_CALLED}#?{number}", re.IGNORECASE),
-        re.compile(rf"{_AFTER}{number}", re.IGNORECASE),
-        re.compile(rf"(?<![\w.]){number}"),
-    )
 
 
 def read_choice(raw: str, *, choices: int = 2) -> float | None:
@@ -35,11 +18,8 @@ def read_choice(raw: str, *, choices: int = 2) -> float | None:
 
     None if the answer names no number or several.
     """
-    text, patterns = _plain(raw), _patterns(choices)
-    if begun := patterns.first.match(text):
-        return float(begun[1])
-    named = set(patterns.after.findall(text)) or set(patterns.anywhere.findall(text))
-    return float(named.pop()) if len(named) == 1 else None
+    number = rf"(?<![\w.])[1-{choices}](?!\w|\.\d)"
+    return _only(raw, number, first=rf"\W*{_CALLED}#?")
 
 
 def read_score(raw: str) -> float | None:
@@ -47,20 +27,18 @@ def read_score(raw: str) -> float | None:
 
     None if there is no number, or if it is out of range.
     """
-    text = _plain(raw)
-    if begun := _FIRST_NUMBER.match(text):
-        named = {_number(begun[1])}
-    else:
-        named = set(map(_number, _NUMBER_AFTER.findall(text)))
-        named = named or set(map(_number, re.findall(_NUMBER, text)))
-    value = named.pop() if len(named) == 1 else math.inf
-    return value if -1.0 <= value <= 1.0 else None
+    value = _only(raw, _NUMBER, first=r"[\s*_`'\"(]*")
+    return value if value is not None and -1.0 <= value <= 1.0 else None
 
 
-def _number(text: str) -> float:
-    return float(text.replace("−", "-").replace("–", "-"))
-
-
-def _plain(raw: str) -> str:
-    """An answer without the reasoning that some models write before it."""
-    return raw.rpartition("</think>")[2]
+def _only(raw: str, number: str, *, first: str) -> float | None:
+    """The number at the beginning, or else the only one after certain words or anywhere."""
+    answer = read_answer(raw, _PARTS)
+    values = list(answer.parts.values())
+    text = answer.text
+    if answer.is_json:
+        text = str(values[0]) if len(values) == 1 else ""
+    begun = re.match(f"{first}({number})", text, re.IGNORECASE)
+    found = [begun[1]] if begun else re.findall(f"{_AFTER}({number})", text, re.IGNORECASE)
+    named = {float(re.sub("[−–]", "-", one)) for one in found or re.findall(number, text)}
+    return named.pop() if len(named) == 1 else None
