@@ -99,7 +99,15 @@ def import_variants(
         reviewer=reviewer or home.settings.reviewer,
     )
     with progress_bar() as report:
-        staged = stage(table, parts, roles=roles, types=types, meanings=meanings, report=report)
+        staged = stage(
+            table,
+            parts,
+            roles=roles,
+            types=types,
+            meanings=meanings,
+            language=language,
+            report=report,
+        )
     with reading(home.engine) as session:  # other users can write in the meantime
         found = preview(session, staged, choices)
     result: Mapping[str, Any] = {}

@@ -30,7 +30,6 @@ from curation.content_uids import (
     words_of,
 )
 from curation.gc_pause import collector_paused
-from curation.language.english import is_english
 from curation.plurals import counted
 from curation.tables.columns import FileTable
 from curation.tables.delimited import quoted
@@ -201,7 +200,7 @@ def _read_rows(
         if raw != text:
             changed.update(changes(raw or "", text))
         words = words_of(text)
-        found = suspicions(text, words, english=is_english(own or language))
+        found = suspicions(text, words, language=own or language)
         yield line, text, canonical_uid(text), near_key(text, words), genre, own, found
 
 

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from curation.language.english import is_english
 from curation.plurals import counted
 from curation.tables.files import Parts
 from curation.tables.table import Table
@@ -51,7 +52,7 @@ _CLASH = (
     " WHERE said.{0} <> '' GROUP BY {1} HAVING min(said.{0}) < max(said.{0}) LIMIT 1"
 )
 _NEXT = (
-    "SELECT variant.anchor, kind, variant.text, anchor.text FROM variant"
+    "SELECT variant.anchor, kind, variant.text, anchor.text, language FROM variant"
     " JOIN anchor ON anchor.uid = variant.anchor"
     " WHERE kind IN {} AND (variant.anchor, kind, variant.text) > (?, ?, ?)"
     " ORDER BY variant.anchor, kind, variant.text LIMIT ?"
@@ -65,6 +66,7 @@ def stage(
     roles: ColumnRoles,
     types: Mapping[str, VariantType],
     meanings: Meanings | None = None,
+    language: str = "en",
     report: Report | None = None,
 ) -> Staged:
     """Read a table into a temporary file, which is deleted when the result is no longer used.
@@ -73,6 +75,8 @@ def stage(
         roles: checked roles of the columns.
         types: the project's types by id, including retired ones.
         meanings: meanings of verdicts, in addition to the known words.
+        language: the language of anchors for which the table names none. Types and cues are only
+            found in English.
 
     Raises:
         HedgerowError: the table is broken, names an unknown type, split or verdict, or has no
@@ -86,7 +90,7 @@ def stage(
             reader = EntryReader(roles, types_by_name(types.values()), meanings)
             rows, left_out, places = _fill(connection, table, reader, report)
             _check_consistent(connection, table.name)
-            untyped = _find_types(connection, types, roles, report)
+            untyped = _find_types(connection, types, roles, language, report)
             facts = Facts(
                 *(table.name, parts.content_hash, rows, dict(roles)),
                 *(dict(left_out), places, untyped),
@@ -200,6 +204,7 @@ def _find_types(
     connection: sqlite3.Connection,
     types: Mapping[str, VariantType],
     roles: ColumnRoles,
+    language: str,
     report: Report | None,
 ) -> dict[str, int]:
     """Find the type of every variant, and the cue of hedges if the file has no cues.
@@ -223,8 +228,11 @@ def _find_types(
         _NEXT.format(_marks(to_find)), (*to_find, *last, BATCH)
     ).fetchall():
         found: list[tuple[Any, ...]] = []
-        for uid, kind, text, anchor in some:
-            if kind in untyped:
+        for uid, kind, text, anchor, own in some:
+            if not is_english(own or language):
+                type_id, cue = "" if kind in untyped else kind, None
+                opened[kind] += not type_id
+            elif kind in untyped:
                 type_id, cue = type_of(kind, types, anchor=anchor, text=text)
                 opened[kind] += not type_id
             else:

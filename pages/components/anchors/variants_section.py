@@ -75,7 +75,9 @@ def _opened(key: str, name: str, _data: bytes) -> _Opened:
 
 
 @st.cache_resource(max_entries=3, ttl=3600, show_spinner="Reading every row …")
-def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _Opened) -> Staged:
+def _staged(
+    key: str, roles: dict[str, str], meanings: str, language: str, types: str, _file: _Opened
+) -> Staged:
     """Cached without copying and never changed; it owns its file."""
     return stage(
         _file.table,
@@ -83,6 +85,7 @@ def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _
         roles=roles,
         types=open_project.every_type(),
         meanings=variant_columns.parsed_meanings(meanings),
+        language=language,
     )
 
 
@@ -115,7 +118,9 @@ def _below_file(file: _Opened, *, key: str) -> None:
     )
     # The code below can fail. The fields above keep their input because they are already rendered.
     check_roles(roles, columns=table.columns, name=table.name)
-    staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
+    language = about.language if about else "en"
+    version = open_project.ask(types_version)
+    staged = _staged(key, roles, meanings, language, version, file)
     undecided = variant_columns.undecided(staged, types, key=key)
     if about is None:
         st.caption("Enter the name of the source.")

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from curation.anchors.importing.formats import read_pasted
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 from streamlit.elements.lib import policies
@@ -16,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from cli.serve import OPTIONS
 from curation.anchors.importing.insert import KIND as ADD_ANCHORS
 from curation.anchors.importing.insert import About, add_anchors
+from curation.anchors.importing.labels import read_pasted
 from curation.anchors.importing.preview import preview
 from curation.anchors.importing.sample import lengths
 from curation.corpora import corpus_run
