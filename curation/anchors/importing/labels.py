@@ -215,8 +215,7 @@ def _sorted_out(
     notes = [
         f"{quoted(label)} labels {quoted(hypothesis)} as "
         f"{counted(roles[ENTAILMENT], 'entailment')} and "
-        f"{counted(roles[CONTRADICTION], 'contradiction')}. "
-        f"{counted(roles[NEUTRAL], 'row')} with another label or none left out."
+        f"{counted(roles[CONTRADICTION], 'contradiction')}."
     ] * bool(columns)
     if unknown:
         options = Labels(unknown=unknown).usual() or dict.fromkeys(list(unknown)[:1], CONTRADICTION)

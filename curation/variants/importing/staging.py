@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from curation.language.english import is_english
+from curation.content_uids import words_of
+from curation.language.english import is_english, looks_foreign
 from curation.plurals import counted
 from curation.tables.files import Parts
 from curation.tables.table import Table
@@ -229,7 +231,7 @@ def _find_types(
     ).fetchall():
         found: list[tuple[Any, ...]] = []
         for uid, kind, text, anchor, own in some:
-            if not is_english(own or language):
+            if not is_english(own or language) or _is_foreign(anchor):
                 type_id, cue = "" if kind in untyped else kind, None
                 opened[kind] += not type_id
             elif kind in untyped:
@@ -248,6 +250,11 @@ def _find_types(
         if report is not None:
             report(done, total, f"Finding types and cues: {done:,} of {total:,}.")
     return {role: count for role, count in opened.items() if count}
+
+
+@lru_cache(maxsize=1_000)
+def _is_foreign(anchor: str) -> bool:
+    return looks_foreign(anchor, words_of(anchor))
 
 
 def _marks(values: list[str]) -> str:
