@@ -167,7 +167,12 @@ def _in_words(planned: Plan, texts: Mapping[str, int], verb: str, accepted: bool
 def _how(table: LabelledTable) -> list[str]:
     """How the file was read."""
     tool = [f"Read as an export of {table.tool}, with one row per answer."] * bool(table.tool)
-    return [*tool, *table.notes]
+    lines = [*tool, *table.notes]
+    if unknown := table.labels.unknown:
+        options = table.labels.usual() or dict.fromkeys(list(unknown)[:1], CONTRADICTION)
+        told = " ".join(f"--label {value}={meaning}" for value, meaning in options.items())
+        lines.append(f"Tell the meaning of labels with {told}, for example.")
+    return lines
 
 
 def _read(file: str, format: Format | None, labels: Mapping[str, str]) -> tuple[LabelledTable, str]:

@@ -218,11 +218,9 @@ def _sorted_out(
         f"{counted(roles[CONTRADICTION], 'contradiction')}."
     ] * bool(columns)
     if unknown:
-        options = Labels(unknown=unknown).usual() or dict.fromkeys(list(unknown)[:1], CONTRADICTION)
-        told = " ".join(f"--label {value}={meaning}" for value, meaning in options.items())
         notes.append(
             f"The labels in {quoted(label)} ({_examples(list(unknown))}) are not known; say what "
-            f"they mean, for example with {told}."
+            "they mean."
         )
     return replace(
         table,

@@ -189,8 +189,9 @@ def meanings(table: LabelledTable, *, key: str) -> None:
         )
     if usual:
         place.button(
-            "The usual: " + ", ".join(f"{label} {meaning}" for label, meaning in usual.items()),
+            "The usual meanings",
             key="anchors-usual-labels",
+            help=", ".join(f"{label} is {meaning}" for label, meaning in usual.items()),
             on_click=_use_usual,
             args=(key, usual),
         )

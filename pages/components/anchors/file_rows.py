@@ -133,7 +133,7 @@ def _page(rows: Sequence[FileRow], table: FileTable, ticked: set[int] | None, *,
         "hide_index": True,
         "height": "auto" if len(rows) < 8 else 320,
         "column_config": {
-            ADD: st.column_config.CheckboxColumn(width=50, pinned=True),
+            ADD: st.column_config.CheckboxColumn(width=70, pinned=True),
             place: st.column_config.NumberColumn(width=60, pinned=True, format="localized"),
             "Text": st.column_config.TextColumn(width="medium"),
             "Result": st.column_config.TextColumn(width=90),
