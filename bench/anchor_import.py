@@ -30,12 +30,14 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, add_anchors
+from curation.anchors.importing.labels import read_file
 from curation.anchors.importing.preview import Fate, FileRow, preview
 from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
 from curation.gc_pause import collector_paused
+from curation.tables.files import parts_of_path
+from curation.tables.table import open_table
 from curation.taxonomy.project_types import all_types, seed_taxonomy
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.plan import AT_ONCE
@@ -44,8 +46,6 @@ from curation.variants.importing.roles import guess_roles, types_by_name
 from curation.variants.importing.staged import Staged
 from curation.variants.importing.staging import stage
 from curation.variants.importing.storing import Import, store_families
-from curation.variants.importing.tables.parts import parts_of_path
-from curation.variants.importing.tables.table import open_table
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Run, RunState, Source
@@ -112,7 +112,7 @@ def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[File
     times.append(time.perf_counter())
     with reading(engine) as session:
         shown = preview(session, table, column="text", genre_column="genre")
-    rows = shown.chosen(include_suspicious=True)
+    rows = shown.chosen(suspicious=True)
     times.append(time.perf_counter())
     with writing(engine) as session:
         add_anchors(session, shown, rows, about=About(source="bench"))

@@ -22,8 +22,8 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 
 from bench.anchor_import import starter_anchors
-from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, PairedTexts, add_anchors
+from curation.anchors.importing.labels import read_file
 from curation.anchors.importing.nli_texts import guess_columns, read_originals
 from curation.anchors.importing.preview import preview
 from curation.taxonomy.project_types import seed_taxonomy
@@ -81,7 +81,7 @@ def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
             source="bench",
             columns=guess_columns(table, "premise"),
         )
-    rows = shown.chosen(include_suspicious=True)
+    rows = shown.chosen(suspicious=True)
     with writing(engine) as session:
         add_anchors(
             session, shown, rows, about=About(source="bench"), paired=PairedTexts(originals, accept)

@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Literal
 
 from db.errors import HedgerowError
@@ -70,6 +71,39 @@ def canonical(text: str) -> str:
                 f" in {folded[:40]!r}; remove it, or read the file with the right encoding."
             )
     return folded
+
+
+class Change(StrEnum):
+    """What ``canonical`` changed inside of a text."""
+
+    LINE_BREAKS = "line_breaks"
+    SPACES = "spaces"
+    INVISIBLE = "invisible"
+    UNICODE = "unicode"
+
+
+CHANGES = {
+    Change.LINE_BREAKS: "line breaks became spaces",
+    Change.SPACES: "other white space became single spaces",
+    Change.INVISIBLE: "invisible characters were removed",
+    Change.UNICODE: "letters were composed (Unicode NFC)",
+}
+"""The label of each change in counts."""
+
+
+def changes(raw: str, text: str) -> list[Change]:
+    """What differs between a text and its canonical form, apart from white space around it."""
+    raw = raw.strip()
+    if raw == text:
+        return []
+    visible = raw.translate(_INVISIBLE)
+    found = {
+        Change.LINE_BREAKS: len(raw.splitlines()) > 1,
+        Change.SPACES: re.search(r"[^\S\r\n]{2}|[^\S\r\n ]", visible.strip()) is not None,
+        Change.INVISIBLE: visible != raw,
+        Change.UNICODE: unicodedata.normalize("NFC", visible) != visible,
+    }
+    return [change for change, is_there in found.items() if is_there]
 
 
 _WORD = re.compile(r"[^\W_]+")

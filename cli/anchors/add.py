@@ -12,22 +12,18 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.anchors.checks import LABELS
-from curation.anchors.importing.decoding import MAX_BYTES
-from curation.anchors.importing.file_table import FileTable, Format
-from curation.anchors.importing.insert import (
-    MAX_SOURCE,
-    About,
-    Added,
-)
-from curation.anchors.importing.nli_texts import (
-    FAULTS,
-    Originals,
-)
-from curation.anchors.importing.preview import Fate, FileRow, Preview
+from curation.anchors.importing.adding import Plan, Request
+from curation.anchors.importing.insert import MAX_SOURCE, About, Added
+from curation.anchors.importing.labels import LabelledTable, parse_meanings, read_file
+from curation.anchors.importing.nli_texts import FAULTS
+from curation.anchors.importing.preview import Fate, FileRow, Preview, changed
 from curation.anchors.importing.sample import LONG, SHORT, lengths
 from curation.plurals import counted
+from curation.tables.columns import FileTable
+from curation.tables.decoding import MAX_BYTES
+from curation.tables.table import Format
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
-from hedgerow.data.anchor_import import add_file
+from hedgerow.data.anchor_import import add_file, opened_table
 
 STANDARD_INPUT = "standard input"
 
@@ -44,7 +40,12 @@ def anchors_add(
     column: Annotated[
         str | None, typer.Option(help="Column with the sentences (default: detected).")
     ] = None,
-    genre_column: Annotated[str | None, typer.Option(help="Column with the genres.")] = None,
+    genre_column: Annotated[
+        str | None, typer.Option(help="Column with the genres (default: detected; '' for none).")
+    ] = None,
+    language_column: Annotated[
+        str | None, typer.Option(help="Column with the languages (default: detected; '' for none).")
+    ] = None,
     entailment: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +56,14 @@ def anchors_add(
         str | None,
         typer.Option(
             metavar="NAME", help="Column with contradictions (default: detected; '' for none)."
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="LABEL=entailment|neutral|contradiction",
+            help="The meaning of a label that is not known, such as 2=contradiction.",
         ),
     ] = None,
     accept_originals: Annotated[
@@ -88,74 +97,91 @@ def anchors_add(
     as_json: AsJson = False,
 ) -> None:
     """Add the sentences of a file as anchors, all or none. Duplicates are skipped."""
-    data, name = _read(file)
-    stem = name if file == "-" else Path(file).stem[:MAX_SOURCE]
+    table, stem = _read(file, file_format, parse_meanings(labels or []))
     done = add_file(
         open_home(),
-        data,
-        name=name,
-        about=About(source=source or stem, licence=licence, genre=genre, language=language),
-        column=column,
-        genre_column=genre_column,
-        originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
-        accept_originals=accept_originals,
-        include_suspicious=include_suspicious,
-        sample=sample,
-        seed=seed,
-        format=file_format,
+        Request(
+            table,
+            table.name,
+            About(source or stem[:MAX_SOURCE], licence, genre, language),
+            column=column or "",
+            genre_column=genre_column,
+            language_column=language_column,
+            originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
+            accept_originals=accept_originals,
+            suspicious=include_suspicious,
+            sample=sample,
+            seed=seed,
+        ),
         dry_run=dry_run,
     )
-    table, originals, added, before = done.table, done.originals, done.added, done.earlier
+    planned, added = done.plan, done.added
+    columns, before = planned.columns, planned.earlier
     texts = done.texts_alongside
     result = _result(table, done.preview, done.rows, added) | {
-        "column": done.column,
-        "source": done.about.source,
+        "column": columns.sentences,
+        "genre_column": columns.genres,
+        "language_column": columns.languages,
+        "source": planned.request.about.source,
         "dry_run": dry_run,
         "notes": list(table.notes),
         "added_before": before.run.id if before else None,
-        "originals": _summary(originals, added.originals.types),
+        "originals": _summary(planned, added.originals.types),
         "originals_chosen": texts.total(),
     }
-    lines = [*table.notes]
+    lines = [*_how(table), *changed(done.preview)]
     if before:
         origin = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
         lines.append(f"This file has already been added: {origin}.")
     verb = "Would add" if dry_run else "Added"
-    lines.append(f"{verb} {counted(len(done.rows), 'anchor')} from the column '{done.column}'.")
-    lines += _in_words(originals, texts, verb, accept_originals)
+    lines.append(
+        f"{verb} {counted(len(done.rows), 'anchor')} from the column '{columns.sentences}'."
+    )
+    lines += _in_words(planned, texts, verb, accept_originals)
     if added.originals.total:
         lines.append("Run 'hedgerow diagnose' to measure them.")
     show(result, as_json, *lines, *_left_out(done.preview, table, include_suspicious))
 
 
-def _summary(originals: Originals, types: Mapping[str, int]) -> dict[str, Any]:
+def _summary(planned: Plan, types: Mapping[str, int]) -> dict[str, Any]:
+    columns = planned.columns.originals
     return {
-        "columns": dict(originals.columns),
-        "added": {type_id: types.get(type_id, 0) for type_id in originals.columns},
-        "left_out": {fault.value: count for fault, count in originals.left_out.items()},
+        "columns": dict(columns),
+        "added": {type_id: types.get(type_id, 0) for type_id in columns},
+        "left_out": {fault.value: n for fault, n in planned.originals_left_out.items()},
     }
 
 
-def _in_words(
-    originals: Originals, texts: Mapping[str, int], verb: str, accepted: bool
-) -> list[str]:
+def _in_words(planned: Plan, texts: Mapping[str, int], verb: str, accepted: bool) -> list[str]:
     lines = []
-    for type_id, column in originals.columns.items():
+    for type_id, column in planned.columns.originals.items():
         state = "accepted" if accepted else "pending"
         count = texts.get(type_id, 0)
         lines.append(f"{verb} {counted(count, type_id)} from the column '{column}', {state}.")
-    if originals.left_out:
-        faults = "; ".join(f"{count:,} {FAULTS[f]}" for f, count in originals.left_out.items())
+    if left_out := planned.originals_left_out:
+        faults = "; ".join(f"{count:,} {FAULTS[f]}" for f, count in left_out.items())
         lines.append(f"Entailments and contradictions left out: {faults}.")
     return lines
 
 
-def _read(file: str) -> tuple[bytes, str]:
-    """The bytes of a file or of standard input, up to the size limit, and its name."""
-    if file == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1), STANDARD_INPUT
-    with Path(file).open("rb") as opened:
-        return opened.read(MAX_BYTES + 1), Path(file).name
+def _how(table: LabelledTable) -> list[str]:
+    """How the file was read."""
+    tool = [f"Read as an export of {table.tool}, with one row per answer."] * bool(table.tool)
+    lines = [*tool, *table.notes]
+    if unknown := table.labels.unknown:
+        options = table.labels.usual() or dict.fromkeys(list(unknown)[:1], CONTRADICTION)
+        told = " ".join(f"--label {value}={meaning}" for value, meaning in options.items())
+        lines.append(f"Tell the meaning of labels with {told}, for example.")
+    return lines
+
+
+def _read(file: str, format: Format | None, labels: Mapping[str, str]) -> tuple[LabelledTable, str]:
+    """The table of a file or of standard input, and the default name of its source."""
+    if file != "-":
+        return opened_table(Path(file), format=format, labels=labels)
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    table = read_file(data, name=STANDARD_INPUT, format=format, meanings=labels)
+    return table, STANDARD_INPUT
 
 
 def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added) -> dict[str, Any]:
@@ -170,6 +196,7 @@ def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added
         "suspicious": fates[Fate.SUSPICIOUS],
         "impossible": fates[Fate.IMPOSSIBLE],
         "reasons": {reason.value: count for reason, count in looked.reasons.items()},
+        "changed": {change.value: count for change, count in looked.changed.items()},
         "words": {
             "median": found.median,
             f"under_{SHORT}": found.share(found.short),

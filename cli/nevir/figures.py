@@ -11,7 +11,7 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, RunId, show
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading
 from db.errors import HedgerowError
 from db.runs import get_run

@@ -10,13 +10,13 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
-from curation.release.export.file_formats import csv_bytes
 from curation.review.agreement.estimates import Estimate
 from curation.review.agreement.figures import By, figures
 from curation.review.agreement.interpretation import as_text, number, sentences
 from curation.review.agreement.records import COLUMNS, ids_of, records, table
 from curation.review.opinions.agreement import Agreement, together
 from curation.review.opinions.stored import Judge
+from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading
 from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows
 from hedgerow.data.opinions import agreements

@@ -10,10 +10,10 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.anchors.lookup import source_named
-from curation.release.export.file_formats import csv_lines
 from curation.review.audit.entries import COLUMNS, Filters, Kind
 from curation.review.audit.reading import BATCH, entries, page
 from curation.review.people.reviewers import find_reviewer
+from curation.tables.spreadsheets import csv_lines
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from db.engine import reading

@@ -8,7 +8,6 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
-from curation.release.export.file_formats import csv_bytes
 from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people.statistics import (
@@ -19,6 +18,7 @@ from curation.review.people.statistics import (
     person_figures,
     table,
 )
+from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading
 
 

@@ -11,6 +11,7 @@ from cli.shared.run_facts import sentences
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, DryRun, show
 from curation.plurals import counted
+from curation.tables.table import Table
 from curation.variants.importing.import_run import KIND
 from curation.variants.importing.in_words import against, left_out, nothing_left
 from curation.variants.importing.preview import Preview
@@ -93,6 +94,8 @@ def variants_add(
     result: dict[str, Any] = {
         "rows": done.rows,
         "columns": dict(done.roles),
+        "tool": done.table.tool,
+        "notes": list(done.table.notes),
         "anchors": found.anchors,
         "variants": found.variants,
         "types": dict(found.types),
@@ -105,7 +108,7 @@ def variants_add(
         "dry_run": dry_run,
         "run": None,
     }
-    lines = _in_words(done.name, done.columns, done.roles, found, dry_run=dry_run)
+    lines = _in_words(done.table, done.roles, found, dry_run=dry_run)
     if done.result:
         result |= done.result
         lines = [*sentences(KIND, result), *lines]
@@ -128,11 +131,12 @@ def _by_reviewer(found: Preview) -> dict[str, int]:
 
 
 def _in_words(
-    name: str, columns: tuple[str, ...], roles: ColumnRoles, found: Preview, *, dry_run: bool
+    table: Table, roles: ColumnRoles, found: Preview, *, dry_run: bool
 ) -> list[str | Printed]:
     read = ", ".join(f"{column} ({role})" for column, role in roles.items())
-    lines: list[str | Printed] = [f"Read {name}: {read}."]
-    if unused := [column for column in columns if column not in roles]:
+    tool = f" as an export of {table.tool}" if table.tool else ""
+    lines: list[str | Printed] = [f"Read {table.name}{tool}: {read}.", *table.notes]
+    if unused := [column for column in table.columns if column not in roles]:
         lines.append(f"Not used: {', '.join(unused)}.")
     if dry_run and (found.variants or found.decisions):
         lines.append(

@@ -11,7 +11,6 @@ from curation.anchors.checks import Finding, suspicions
 from curation.anchors.current_revision import checked_anchor_text, of_current_revision
 from curation.content_uids import anchor_uid, words_of
 from curation.diagnostics.measuring import measure_variants
-from curation.language.english import is_english
 from curation.review.decisions import StatusChange, chunks, forget_kept, refresh_status
 from curation.review.people.reviewers import shown_name
 from curation.taxonomy.project_types import types_in_use
@@ -99,7 +98,7 @@ def correct_anchor(
         raise HedgerowError("Expected a corrected text, found the current one.")
     text_uid = anchor_uid(clean)
     _refuse_anothers(session, anchor_id, text_uid)
-    found = suspicions(clean, words_of(clean), english=is_english(anchor.language))
+    found = suspicions(clean, words_of(clean), language=anchor.language)
     if found and not insist:
         raise SuspiciousText(found)
     anchor.revision += 1

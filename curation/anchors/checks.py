@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.suitability import UnsuitableKind, find_problems
+from curation.language.english import is_english, looks_other
 
 LONG = 512
 """Maximum characters of an unsuspicious anchor; encoders read about this many word pieces."""
@@ -18,6 +19,7 @@ LONG = 512
 class Reason(StrEnum):
     """Why a row is not new and unsuspicious."""
 
+    REJECTED = "rejected"
     EMPTY = "empty"
     NOT_TEXT = "not_text"
     TOO_LONG = "too_long"
@@ -38,6 +40,7 @@ class Reason(StrEnum):
 
 
 LABELS = {
+    Reason.REJECTED: "rejected, ignored or discarded in the source",
     Reason.EMPTY: "empty",
     Reason.NOT_TEXT: "contains control characters",
     Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",
@@ -51,7 +54,7 @@ LABELS = {
     Reason.DISPUTED: "disputes its own claim",
     Reason.QUESTION: "a question",
     Reason.COMMAND: "a command",
-    Reason.OTHER_LANGUAGE: "not English",
+    Reason.OTHER_LANGUAGE: "in another language",
     Reason.LONG: f"longer than {LONG} characters",
     Reason.NO_SENTENCE: "not a sentence",
     Reason.SEVERAL_SENTENCES: "several sentences",
@@ -84,17 +87,21 @@ _ABBREVIATIONS = frozenset(
 )
 
 
-def suspicions(text: str, words: list[str], *, english: bool) -> tuple[Finding, ...]:
+def suspicions(text: str, words: list[str], *, language: str) -> tuple[Finding, ...]:
     """The problems of a canonical text; empty for nearly all good anchors.
 
     Args:
         words: the result of ``curation.content_uids.words_of`` for the text.
-        english: whether the checks for English apply.
+        language: the tag of the language that it should be in. Most checks are for English.
     """
+    english = is_english(language)
     found = [Finding(Reason.LONG, _long(text))] if len(text) > LONG else []
     if fragment := no_sentence(text, words, english=english):
         found.append(Finding(Reason.NO_SENTENCE, fragment))
     if not english:
+        if looks_other(text, words, language):
+            sentence = f"It does not look like the language '{language}'."
+            found.append(Finding(Reason.OTHER_LANGUAGE, sentence))
         return tuple(found)
     if has_several_sentences(text):
         found.append(Finding(Reason.SEVERAL_SENTENCES, "It has several sentences."))

@@ -15,7 +15,26 @@ from curation.language.tokens import load_lexicon
 _LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("other_languages.json"))
 _ENGLISH, _WEAK = frozenset(_LEXICON["english"]), frozenset(_LEXICON["weak"])
 _PARTICLES = frozenset(_LEXICON["particles"])
-_OTHERS: tuple[frozenset[str], ...] = tuple(map(frozenset, _LEXICON["others"].values()))
+_BY_NAME = {name: frozenset(words) for name, words in _LEXICON["others"].items()}
+_OTHERS = tuple(_BY_NAME.values())
+_TAGS = {
+    "German": ("de", "gsw"),
+    "French": ("fr",),
+    "Spanish": ("es", "ca", "gl"),
+    "Italian": ("it",),
+    "Portuguese": ("pt", "gl"),
+    "Dutch": ("nl", "af"),
+    "Polish": ("pl",),
+    "Czech": ("cs", "sk"),
+    "Scandinavian": ("sv", "da", "no", "nb", "nn"),
+    "Finnish": ("fi", "et"),
+    "Hungarian": ("hu",),
+    "Romanian": ("ro",),
+    "Turkish": ("tr",),
+    "Indonesian": ("id", "ms"),
+    "Latin": ("la",),
+}
+"""List of function words → the language tags for which it serves."""
 _ANY_OTHER = frozenset().union(*_OTHERS)
 _ARTICLES = frozenset({"der", "die", "das"})
 """These count at the beginning of a text even if capitalised: "Die Regierung plant …"."""
@@ -58,8 +77,28 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     if foreign > found:
         return _unknown_share(parts) >= 0.5
     telling = (not found and len(words) > 2) or not (english or text.isascii())
-    # A single unknown word may be a rare verb in a headline: "Tesla unveils Cybertruck".
+    if not english and len(words) > 2 and _unknown_share(parts) >= 0.5:
+        # A single unknown word may be a rare verb in a headline: "Tesla unveils Cybertruck".
+        unknown = [word for word in _common_words(parts) if not _is_known(word)]
+        return any(not word.endswith(("s", "ed")) for word in unknown)
     return telling and (not text.isascii() or _unknown(parts) > 1) and _unknown_share(parts) > 0.5
+
+
+def looks_other(text: str, words: Sequence[str], language: str) -> bool:
+    """Whether a text that should be in a language other than English seems to be in another one, or
+    in English. Only function words count, of the languages that we have lists of.
+
+    Args:
+        words: as for ``looks_foreign``.
+        language: its tag.
+    """
+    tag = language.partition("-")[0].casefold()
+    own = frozenset().union(*(_BY_NAME[name] for name, tags in _TAGS.items() if tag in tags))
+    spoken = [part.lower() for part in _WORD.findall(_QUOTED.sub(" ", text))]
+    ours = len(own.intersection(spoken))
+    others = [_ENGLISH, *(_BY_NAME[name] for name, tags in _TAGS.items() if tag not in tags)]
+    theirs = max(len((words - own).intersection(spoken)) for words in others)
+    return theirs >= ours + _CLEAR or (bool(own) and theirs > ours == 0)
 
 
 def _other_script(text: str) -> bool:

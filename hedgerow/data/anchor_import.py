@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,33 +11,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.anchors.importing.decoding import MAX_BYTES
-from curation.anchors.importing.file_table import FileTable, Format
-from curation.anchors.importing.formats import read_file
-from curation.anchors.importing.insert import (
-    About,
-    Added,
-    Earlier,
-    PairedTexts,
-    add_anchors,
-    check_source,
-    earlier_import,
-)
-from curation.anchors.importing.nli_texts import Originals, guess_columns, read_originals
-from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
+from curation.anchors.importing.adding import Plan, Request, add, plan
+from curation.anchors.importing.insert import Added
+from curation.anchors.importing.labels import LabelledTable, read_file, with_labels
+from curation.anchors.importing.nli_texts import Originals
+from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.plurals import counted
+from curation.tables.columns import FileTable
+from curation.tables.files import parts_of_path
+from curation.tables.table import Format, open_table
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.named_files import resolved
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 Texts = Any
 """Sources of anchors: a list of sentences, a pandas DataFrame, a `datasets.Dataset`, or the path of
-a CSV, TSV, JSON Lines, Parquet or text file."""
+a file in any format that Hedgerow reads."""
 
 
 @dataclass(frozen=True)
@@ -44,26 +39,34 @@ class AnchorImport:
     """The result of adding anchors, or the preview of a dry run.
 
     Attributes:
-        table: the table that was read.
-        preview: every row of the table, and whether it is added.
-        rows: the rows that are added.
+        plan: the table that was read, its columns, and what happens to every row.
         added: the number of anchors and other texts that were stored; 0 for a dry run.
-        originals: the entailments and contradictions in the same rows.
-        earlier: the earlier import of the same file, if any.
-        column: the column with the sentences.
-        about: the source, licence, genre and language.
         dry_run: whether this is only a preview.
     """
 
-    table: FileTable
-    preview: Preview
-    rows: list[FileRow]
+    plan: Plan
     added: Added
-    originals: Originals
-    earlier: Earlier | None
-    column: str
-    about: About
     dry_run: bool
+
+    @property
+    def rows(self) -> list[FileRow]:
+        """The rows that are added."""
+        return self.plan.rows
+
+    @property
+    def table(self) -> FileTable:
+        """The table that was read."""
+        return self.plan.request.table
+
+    @property
+    def preview(self) -> Preview:
+        """Every row of the table, and whether it is added."""
+        return self.plan.preview
+
+    @property
+    def originals(self) -> Originals:
+        """The entailments and contradictions in the same rows."""
+        return self.plan.originals
 
     @property
     def count(self) -> int:
@@ -97,110 +100,57 @@ class AnchorImport:
         return f"<{parts}; {', '.join(others)}>"
 
 
-def add_file(
-    home: Home,
-    data: bytes,
-    *,
-    name: str,
-    about: About,
-    column: str | None,
-    genre_column: str | None,
-    originals: Mapping[str, str | None],
-    accept_originals: bool,
-    include_suspicious: bool,
-    sample: int | None,
-    seed: int,
-    format: Format | None,
-    dry_run: bool,
-) -> AnchorImport:
-    """See `Anchors.add` of `hedgerow.data.anchors`. Reads the bytes of a file.
-
-    Args:
-        originals: variant type → the column with its texts; None to guess it, '' for none.
-    """
-    table = read_file(data, name=name, format=format)
-    column = column or table.sentence_column()
+def add_file(home: Home, request: Request, *, dry_run: bool) -> AnchorImport:
+    """See `Anchors.add` of `hedgerow.data.anchors`."""
     with reading(home.engine) as session:  # other users can write in the meantime
-        previewed = preview(
-            session, table, column=column, genre_column=genre_column, language=about.language
-        )
-        before = earlier_import(session, previewed.content_hash)
-        check_source(session, about)
-        guessed = guess_columns(table, column)
-        named = {
-            type_id: guessed.get(type_id, "") if given is None else given
-            for type_id, given in originals.items()
-        }
-        paired = read_originals(
-            session,
-            table,
-            previewed,
-            sentence=column,
-            source=about.source,
-            language=about.language,
-            columns={type_id: given for type_id, given in named.items() if given},
-        )
-    rows = previewed.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
+        planned = plan(session, request)
     added = Added(0)
-    if (rows or paired.of(rows)) and not dry_run:
+    if (planned.rows or planned.originals.of(planned.rows)) and not dry_run:
         with writing(home.engine) as session:
-            added = add_anchors(
-                session,
-                previewed,
-                rows,
-                about=about,
-                file=name,
-                paired=PairedTexts(paired, accept_originals) if paired.columns else None,
-                parameters={
-                    "column": column,
-                    "genre_column": genre_column,
-                    "sample": sample,
-                    "seed": seed,
-                    "include_suspicious": include_suspicious,
-                },
-                author_id=asked_by(session, home.settings),
-            )
-    return AnchorImport(table, previewed, rows, added, paired, before, column, about, dry_run)
+            added = add(session, planned, author_id=asked_by(session, home.settings))
+    return AnchorImport(planned, added, dry_run)
 
 
-def bytes_of(texts: Texts) -> tuple[bytes, str, str]:
-    """The texts as the bytes of a file, their name for messages, and the name of their source."""
-    if isinstance(texts, str | Path):
-        path = Path(texts)
-        if isinstance(texts, str) and not path.suffix and not path.exists():
-            raise HedgerowError(
-                f"Expected a file or a list of sentences, found the text {texts[:60]!r}; put a "
-                "single sentence in a list."
-            )
-        with readable(path), path.open("rb") as opened:
-            return opened.read(MAX_BYTES + 1), path.name, path.stem
-    table, name = _arrow(texts)
-    from pyarrow import parquet
+def opened_table(
+    texts: Texts, *, format: Format | None = None, labels: Mapping[str, str] | None = None
+) -> tuple[LabelledTable, str]:
+    """The table of these texts, and the default name of their source."""
+    if not isinstance(texts, str | Path):
+        data, name = _json_lines(texts)
+        return read_file(data, name=name, meanings=labels), "python"
+    path = Path(texts)
+    if isinstance(texts, str) and not path.suffix and not path.exists():
+        raise HedgerowError(
+            f"Expected a file or a list of sentences, found the text {texts[:60]!r}; put a single "
+            "sentence in a list."
+        )
+    with readable(path):
+        return with_labels(open_table(parts_of_path(path), format=format), labels), resolved(
+            path
+        ).stem
 
+
+def _json_lines(texts: Texts) -> tuple[bytes, str]:
+    """Texts in memory as JSON Lines, and their name for messages."""
     written = io.BytesIO()
-    parquet.write_table(table, written)
-    return written.getvalue(), name, "python"
-
-
-def _arrow(texts: Texts) -> tuple[pa.Table, str]:
-    """The texts as a table, and their name for messages."""
-    import pyarrow as pa
-
-    if hasattr(texts, "to_parquet") and hasattr(texts, "columns"):
-        return pa.Table.from_pandas(texts, preserve_index=False), "the data frame"
     if hasattr(texts, "with_format") and hasattr(texts, "column_names"):
         if not isinstance(texts.column_names, list):
             raise HedgerowError(
                 f"Expected one split of a data set, found {', '.join(texts.column_names)}; "
                 "choose one split."
             )
-        return texts.with_format("arrow")[:], "the data set"
+        texts.to_json(written, force_ascii=False)
+        return written.getvalue(), "the data set"
+    if hasattr(texts, "to_json") and hasattr(texts, "columns"):
+        texts.to_json(written, orient="records", lines=True, force_ascii=False)
+        return written.getvalue(), "the data frame"
     if not isinstance(texts, Iterable):
         raise HedgerowError(
             f"Expected sentences, a data frame, a data set or a file, found {type(texts).__name__}."
         )
-    found = list(texts)
-    odd = next((text for text in found if not isinstance(text, str)), None)
-    if odd is not None:
-        raise HedgerowError(f"Expected a list of strings, found {type(odd).__name__} in it.")
-    return pa.table({"text": pa.array(found, pa.string())}), "the list"
+    lines = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise HedgerowError(f"Expected a list of strings, found {type(text).__name__} in it.")
+        lines.append(json.dumps({"text": text}) + "\n")
+    return "".join(lines).encode(), "the list"

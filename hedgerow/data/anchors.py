@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from curation.anchors.importing.file_table import Format
+from curation.anchors.importing.adding import Request
 from curation.anchors.importing.insert import MAX_SOURCE, About
+from curation.anchors.importing.labels import parse_meanings
 from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
+from curation.tables.table import Format
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading
 from hedgerow.asked import split_of
 from hedgerow.data import anchor_changes
 from hedgerow.data.anchor_changes import Changed, Corrected
-from hedgerow.data.anchor_import import AnchorImport, Texts, add_file, bytes_of
+from hedgerow.data.anchor_import import AnchorImport, Texts, add_file, opened_table
 from hedgerow.home import Home
 
 if TYPE_CHECKING:
@@ -87,10 +90,12 @@ class Anchors:
         language: str = "en",
         column: str | None = None,
         genre_column: str | None = None,
+        language_column: str | None = None,
         entailment: str | None = None,
         contradiction: str | None = None,
+        labels: Sequence[str] = (),
         accept_originals: bool = False,
-        include_suspicious: bool = False,
+        include_suspicious: bool | Collection[int] = False,
         sample: int | None = None,
         seed: int = 0,
         format: str | None = None,
@@ -104,12 +109,15 @@ class Anchors:
             licence: the licence of the source, such as 'CC BY 4.0'.
             genre, language: defaults for rows without their own; the language is a tag such as
                 'de-CH'.
-            column: the column with the sentences; by default it is guessed.
-            genre_column: the column with the genres.
+            column: the column with the sentences; by default its name must show it.
+            genre_column, language_column: the columns with the genres and languages; by default
+                they are found by their names, and '' means none.
             entailment, contradiction: the columns with the entailments and contradictions of an NLI
                 data set; by default they are guessed, and '' means none.
+            labels: the meanings of labels that Hedgerow does not know, such as '2=contradiction'.
             accept_originals: accept the entailments and contradictions as labelled in the data set.
-            include_suspicious: also add sentences that look negated, hedged or incomplete.
+            include_suspicious: also add sentences that look negated, hedged or incomplete; or the
+                lines of those to add.
             sample: add only a random sample of this size, with the same distribution of lengths and
                 genres.
             seed: the seed of the sample.
@@ -128,28 +136,29 @@ class Anchors:
         >>> project.anchors.add(["The lamp is bright.", "The bridge is safe."]).count
         1
         """
-        data, name, default_source = bytes_of(texts)
+        table, stem = opened_table(
+            texts, format=Format(format) if format else None, labels=parse_meanings(labels)
+        )
         about = About(
-            source=source or default_source[:MAX_SOURCE],
+            source=source or stem[:MAX_SOURCE],
             licence=licence,
             genre=genre,
             language=language,
         )
-        return add_file(
-            self._home,
-            data,
-            name=name,
-            about=about,
-            column=column,
+        request = Request(
+            table,
+            table.name,
+            about,
+            column=column or "",
             genre_column=genre_column,
+            language_column=language_column,
             originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
             accept_originals=accept_originals,
-            include_suspicious=include_suspicious,
+            suspicious=include_suspicious,
             sample=sample,
             seed=seed,
-            format=Format(format) if format else None,
-            dry_run=dry_run,
         )
+        return add_file(self._home, request, dry_run=dry_run)
 
     def correct(
         self,

@@ -9,6 +9,8 @@ from typing import Any
 
 from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.plurals import counted
+from curation.tables.files import parts_of_path
+from curation.tables.table import Table, open_table
 from curation.taxonomy.project_types import all_types
 from curation.variants.importing.cells import parse_meanings
 from curation.variants.importing.choices import Choices, undecided_by_role
@@ -23,8 +25,6 @@ from curation.variants.importing.roles import (
     with_given,
 )
 from curation.variants.importing.staging import stage
-from curation.variants.importing.tables.parts import parts_of_path
-from curation.variants.importing.tables.table import open_table
 from db.engine import reading, writing
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
@@ -37,16 +37,14 @@ class VariantImport:
     """The result of importing variants, or the preview of a dry run.
 
     Attributes:
-        name: the name of the file.
-        columns: all columns of the file.
+        table: the file: its name, its columns, and how it was read.
         roles: the role of each column.
         rows: the number of rows in the file.
         preview: the variants and verdicts that are added, and the reasons why others are skipped.
         result: the result of the run, with its number as ``run``; empty if nothing was stored.
     """
 
-    name: str
-    columns: tuple[str, ...]
+    table: Table
     roles: ColumnRoles
     rows: int
     preview: Preview
@@ -85,7 +83,7 @@ def import_variants(
     meanings = parse_meanings(verdicts)
     with readable(file):
         parts = parts_of_path(file)
-        table = open_table(parts)
+        table = open_table(parts, is_prose=False)
     with reading(home.engine) as session:
         types = all_types(session)
     names = types_by_name(types.values())
@@ -99,7 +97,15 @@ def import_variants(
         reviewer=reviewer or home.settings.reviewer,
     )
     with progress_bar() as report:
-        staged = stage(table, parts, roles=roles, types=types, meanings=meanings, report=report)
+        staged = stage(
+            table,
+            parts,
+            roles=roles,
+            types=types,
+            meanings=meanings,
+            language=language,
+            report=report,
+        )
     with reading(home.engine) as session:  # other users can write in the meantime
         found = preview(session, staged, choices)
     result: Mapping[str, Any] = {}
@@ -108,4 +114,4 @@ def import_variants(
             author = asked_by(session, home.settings)
             run = create_import(session, home.settings, staged, choices, requested_by=author)
         result = carry_out(home.settings, home.engine, run.id)
-    return VariantImport(table.name, table.columns, roles, staged.facts.rows, found, result)
+    return VariantImport(table, roles, staged.facts.rows, found, result)

@@ -365,7 +365,7 @@ def test_a_classifier_that_gives_no_score_is_refused_before_a_run_is_stored(
 def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "nevir.jsonl", NEVIR)
     arguments = ["benchmark", "semantoneg", "--architecture", "random", "--data", str(path)]
-    assert "line 1 of 'nevir.jsonl'" in complaint(*arguments)
+    assert "line 1 of nevir.jsonl" in complaint(*arguments)
     assert json.dumps(ask("status")).count("benchmark") == 0
 
 

@@ -269,8 +269,6 @@ ACTIONS: dict[str, tuple[Face, Face, Face | None]] = {
 }
 
 DIFFER: dict[str, set[str]] = {
-    # The page takes a column named 'genre' without being asked; command and Python want its name.
-    "add anchors": {"anchor.genre", "run.parameters.genre_column"},
     # Only the page starts measuring afterwards.
     "correct an anchor": {"run"},
     # Only the page notes who asked for the run.

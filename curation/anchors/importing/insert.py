@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.anchors.attributes import checked_genre, checked_language
 from curation.anchors.importing.anchor_rows import NewAnchor, insert_anchors
 from curation.anchors.importing.nli_insert import Imported, add_originals
-from curation.anchors.importing.nli_texts import Original, Originals, newest_variant
+from curation.anchors.importing.nli_texts import Originals, newest_variant
 from curation.anchors.importing.preview import Fate, FileRow, Preview, count_revisions
 from curation.content_uids import canonical, split_of
 from curation.gc_pause import collector_paused
@@ -199,21 +199,24 @@ def add_anchors(
     if paired is None:
         return Added(len(rows), run.id, source.name)
     with collector_paused():
-        imported = _add_paired(session, texts, paired, run=run, file=file)
+        imported = _add_paired(session, rows, paired, run=run, file=file)
     return Added(len(rows), run.id, source.name, imported)
 
 
 def _add_paired(
-    session: Session, texts: Sequence[Original], paired: PairedTexts, *, run: Run, file: str
+    session: Session, rows: Sequence[FileRow], paired: PairedTexts, *, run: Run, file: str
 ) -> Imported:
     """Add the texts that the file pairs with its anchors, and store the counts with the run."""
+    texts = paired.originals.of(rows)
     imported = add_originals(session, texts, run_id=run.id, file=file, accept=paired.accept)
-    left_out = {fault.value: count for fault, count in paired.originals.left_out.items()}
+    faults = paired.originals.left_out_beside(rows).items()
+    left_out = {fault.value: count for fault, count in faults}
     run.parameters = run.parameters | {
         "columns": dict(paired.originals.columns),
         "accept_originals": paired.accept,
     }
-    run.result = run.result | {"originals": dict(imported.types), "originals_left_out": left_out}
+    added = {"originals": dict(imported.types), "originals_left_out": left_out}
+    run.result = run.result | added
     return imported
 
 
@@ -245,5 +248,5 @@ def _kept_as_run(
 
 
 def _new_anchor(row: FileRow, about: About, source_id: int) -> NewAnchor:
-    genre = row.genre or about.genre
-    return NewAnchor(row.uid, source_id, genre, about.language, split_of(row.uid), row.text)
+    genre, language = row.genre or about.genre, row.language or about.language
+    return NewAnchor(row.uid, source_id, genre, language, split_of(row.uid), row.text)

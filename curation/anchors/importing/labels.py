@@ -1,19 +1,39 @@
-"""Labels in a file: which rows are rejected, and what each hypothesis is.
+"""Labels in a file: which rows its source rejected, and what each hypothesis is.
 
 Annotation tools mark rows: Prodigy by `answer` (accept, reject, ignore), Argilla by `status`
 (submitted, discarded). Data sets for natural language inference have a premise, a hypothesis and a
-label on each line. A note reports all dropped rows.
+label on each line, spelled in many ways or as a number. Labels that we do not know are listed, and
+the user says which is which.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from curation.anchors.importing.file_table import FileTable, listed, quoted
 from curation.plurals import counted
+from curation.tables.columns import FileTable, in_memory, named
+from curation.tables.delimited import listed, quoted
+from curation.tables.table import Format, Table, open_bytes, open_pasted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.errors import HedgerowError
+
+NEUTRAL = "neutral"
+MEANINGS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
+"""What a label can mean, in the usual order of the numbers 0, 1 and 2."""
+
+LABELS = (
+    "gold_label",
+    "label",
+    "labels",
+    "entailment_label",
+    "entailment_judgment",
+    "entailment_ab",
+    "choice",
+    "annotation",
+    "class",
+)
+HYPOTHESES = ("hypothesis", "hypo", "sentence2", "sentence_b", "sent2")
 
 _MARKS = {
     "answer": ({"accept", "reject", "ignore"}, {"reject", "ignore"}),
@@ -24,125 +44,192 @@ _MARKS = {
 _MARKED = {"reject": "rejected", "ignore": "ignored", "discarded": "discarded"}
 """Value of a refused row → what was done to it."""
 
-_LABELS = ("gold_label", "label", "labels", "choice", "annotation", "class")
-_HYPOTHESES = ("hypothesis", "sentence2")
-_NEUTRAL = "neutral"
 _SPELLINGS = {
-    "entailment": ENTAILMENT,
-    "entails": ENTAILMENT,
-    "e": ENTAILMENT,
-    "contradiction": CONTRADICTION,
-    "contradicts": CONTRADICTION,
-    "c": CONTRADICTION,
-    "neutral": _NEUTRAL,
-    "n": _NEUTRAL,
-    "-": _NEUTRAL,
+    ENTAILMENT: "entailment entails entailed entail e a_entails_b",
+    CONTRADICTION: "contradiction contradicts contradictory contradicted contradict contra c "
+    "a_contradicts_b",
+    NEUTRAL: "neutral n - a_neutral_b",
 }
-"""SNLI writes '-' if its annotators did not agree."""
+"""Meaning → its spellings. SNLI writes '-' if its annotators did not agree."""
 
-_VALUES_SHOWN = 4
+_KNOWN = {word: meaning for meaning, words in _SPELLINGS.items() for word in words.split()}
+_MOST = 12
+"""Labels that can be asked about; a column with more is not one of labels."""
 
-Cell = TypeVar("Cell")
+_SHOWN = 3
 
 
-def with_labels(table: FileTable) -> FileTable:
-    """The table without the rows that its source rejected, and with labelled hypotheses in separate
-       columns, 'entailment' and 'contradiction'. Its notes say what was done, and which label
-       column was not understood.
+@dataclass(frozen=True)
+class Labels:
+    """What the labels of a file say.
+
+    Attributes:
+        rejected: row (its index) → why the source rejected it.
+        column: the column of labels; '' if there is none beside hypotheses.
+        unknown: the values whose meaning is unknown, each with how often it occurs.
+        neutral: number of hypotheses that are neither entailed nor contradicted, or have no label.
+    """
+
+    rejected: Mapping[int, str] = field(default_factory=dict)
+    column: str = ""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    neutral: int = 0
+
+    def usual(self) -> dict[str, str]:
+        """The usual meanings of the numbers 0, 1 and 2, if these are the labels."""
+        return dict(zip("012", MEANINGS, strict=True)) if set(self.unknown) == set("012") else {}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTable(FileTable):
+    """A table with the hypotheses of each label in a column of its own, called after it."""
+
+    labels: Labels = Labels()
+
+
+def read_file(
+    data: bytes,
+    *,
+    name: str,
+    format: Format | None = None,
+    meanings: Mapping[str, str] | None = None,
+) -> LabelledTable:
+    """The table of an uploaded file.
+
+    Args:
+        data: its bytes.
+        name: its name, for messages.
+        format: the format, whatever the content; None to detect it.
+        meanings: label → one of ``MEANINGS``, for labels that we do not know.
 
     Raises:
-        HedgerowError: all rows were rejected.
+        HedgerowError: the file is empty, too large, not a table of texts, or damaged; the message
+            names the line if known.
     """
-    for column, (values, refused) in _MARKS.items():
-        table = _without(table, _named(table, [column]), values, refused)
-    label = _named(table, _LABELS)
-    if label is None:
-        return table
-    if label not in table.cells:
-        return _noted(
-            table, f"The labels in {quoted(label)} were ignored because they are not text."
-        )
-    found = {_clean(value) for value in table.cells[label]} - {""}
-    marks, refused = _MARKS["answer"]
-    if found and found <= marks:
-        return _without(table, label, marks, refused)
-    if CONTRADICTION in table.columns or ENTAILMENT in table.columns:
-        return table
-    hypothesis = _named(table, _HYPOTHESES)
-    if hypothesis in table.cells and found and found <= set(_SPELLINGS):
-        return _sorted_out(table, label, hypothesis or "")
-    shown = listed(sorted(found, key=len)[:_VALUES_SHOWN]) if found else "nothing"
-    return _noted(
-        table,
-        f"The labels in {quoted(label)} ({shown}{' …' if len(found) > _VALUES_SHOWN else ''}) were "
-        "ignored. Known labels are accept, reject and ignore, and, with a column of hypotheses, "
-        "entailment, neutral and contradiction.",
-    )
+    return with_labels(open_bytes(data, name, format=format), meanings)
 
 
-def _named(table: FileTable, names: Sequence[str]) -> str | None:
-    """The first of these columns that exists and does not contain sentences."""
-    known = {column.casefold().strip(): column for column in reversed(table.columns)}
-    return next((known[name] for name in names if name in known), None)
+def read_pasted(
+    text: str, *, format: Format | None = None, meanings: Mapping[str, str] | None = None
+) -> LabelledTable:
+    """The table of a pasted text: one sentence per line, or rows with a header as in a file.
+
+    Raises:
+        HedgerowError: as ``read_file``.
+    """
+    return with_labels(open_pasted(text, format=format), meanings)
 
 
-def _clean(value: str | None) -> str:
-    return (value or "").strip().casefold()
+def parse_meanings(given: Iterable[str]) -> dict[str, str]:
+    """Label → its meaning, from ``LABEL=MEANING``.
+
+    Raises:
+        HedgerowError: one has another form.
+    """
+    found: dict[str, str] = {}
+    for one in given:
+        label, equals, meaning = one.rpartition("=")
+        if not equals or not label.strip() or meaning.strip().casefold() not in MEANINGS:
+            raise HedgerowError(
+                f"Expected LABEL={', LABEL='.join(MEANINGS)}, found {one[:80]!r}; such as "
+                f"2={CONTRADICTION}."
+            )
+        found[_clean(label)] = meaning.strip().casefold()
+    return found
 
 
-def _without(
-    table: FileTable, column: str | None, values: set[str], refused: set[str]
-) -> FileTable:
-    """The table without the rows that a column of marks rejects. Other columns with that name are
-    ignored."""
-    if column is None or column not in table.cells:
-        return table
-    marks = [_clean(value) for value in table.cells[column]]
-    out = Counter(mark for mark in marks if mark in refused)
-    if not out or not set(marks) <= values | {""}:
-        return table
-    keep = [mark not in refused for mark in marks]
-    if not any(keep):
-        how = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
-        raise HedgerowError(
-            f"Every row of {table.name} was {how} in the source ({quoted(column)}), so there is "
-            "nothing to add."
-        )
-    left = replace(
-        table,
-        lines=_kept(table.lines, keep),
-        cells={name: _kept(cells, keep) for name, cells in table.cells.items()},
-    )
-    marked = " and ".join(
-        f"{count:,} {'row' if count == 1 else 'rows'} {_MARKED[mark]}"
-        for mark, count in sorted(out.items(), reverse=True)
-    )
-    return _noted(left, f"Left out: {marked} in the source ({quoted(column)}).")
+def with_labels(table: Table, meanings: Mapping[str, str] | None = None) -> LabelledTable:
+    """The rows of a table, with what its labels say."""
+    read = in_memory(table)
+    held = {name: getattr(read, name) for name in FileTable.__dataclass_fields__}
+    found = LabelledTable(**held, labels=Labels(_rejected(read)))
+    label = named(found.columns, LABELS)
+    if label is None or {CONTRADICTION, ENTAILMENT} & set(found.columns):
+        return found
+    values = [_clean(value) for value in found.values[label]]
+    marks, _ = _MARKS["answer"]
+    if set(values) <= marks | {""}:
+        return found
+    hypothesis = named(found.text_columns, HYPOTHESES)
+    if hypothesis is None:
+        return _noted(found, f"The labels in {quoted(label)} ({_examples(values)}) were not used.")
+    return _sorted_out(found, label, values, hypothesis, _KNOWN | dict(meanings or {}))
 
 
-def _kept(cells: Sequence[Cell], keep: Sequence[bool]) -> list[Cell]:
-    return [cell for cell, wanted in zip(cells, keep, strict=True) if wanted]
+def _clean(value: Any) -> str:
+    """A label in lower case, without fastText's prefix; numbers as whole ones. A list is none."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = "" if value is None or isinstance(value, list | dict) else str(value)
+    return text.strip().casefold().removeprefix("__label__")
 
 
-def _sorted_out(table: FileTable, label: str, hypothesis: str) -> FileTable:
+def _examples(values: Sequence[str]) -> str:
+    distinct = sorted(set(values) - {""}, key=lambda value: (len(value), value))
+    return listed(distinct[:_SHOWN]) + " …" * (len(distinct) > _SHOWN) if distinct else "nothing"
+
+
+def _rejected(table: FileTable) -> dict[int, str]:
+    """The rows that a column of marks rejects. Other columns with its name are ignored."""
+    found: dict[int, str] = {}
+    columns = [(column, [column]) for column in _MARKS] + [("answer", list(LABELS))]
+    for tool, names in columns:
+        column, (known, refused) = named(table.text_columns, names), _MARKS[tool]
+        if column is None:
+            continue
+        marks = [_clean(value) for value in table.cells[column]]
+        if set(marks) <= known | {""}:
+            found |= {
+                number: f"It was {_MARKED[mark]} in the source ({quoted(column)})."
+                for number, mark in enumerate(marks)
+                if mark in refused
+            }
+    return found
+
+
+def _sorted_out(
+    table: LabelledTable,
+    label: str,
+    values: Sequence[str],
+    hypothesis: str,
+    known: Mapping[str, str],
+) -> LabelledTable:
     """The table with separate columns for entailments and contradictions among the hypotheses."""
-    roles = [_SPELLINGS.get(_clean(value), _NEUTRAL) for value in table.cells[label]]
+    counts = Counter(values)
+    unknown = {value: counts[value] for value in sorted(counts) if value and value not in known}
+    if len(unknown) > _MOST:
+        return _noted(
+            table,
+            f"The labels in {quoted(label)} ({_examples(values)}) were not used, because there are "
+            f"{len(unknown):,} of them.",
+        )
+    meant = [known.get(value, NEUTRAL) for value in values]
     texts = table.cells[hypothesis]
     columns = {
-        kind: [text if role == kind else None for text, role in zip(texts, roles, strict=True)]
+        kind: [text if role == kind else None for text, role in zip(texts, meant, strict=True)]
         for kind in (ENTAILMENT, CONTRADICTION)
-        if kind in roles
+        if kind in meant
     }
-    counts = Counter(roles)
-    changed = replace(table, columns=(*table.columns, *columns), cells={**table.cells, **columns})
-    return _noted(
-        changed,
+    neutral = sum(role == NEUTRAL and bool(text) for role, text in zip(meant, texts, strict=True))
+    roles = Counter(meant)
+    notes = [
         f"{quoted(label)} labels {quoted(hypothesis)} as "
-        f"{counted(counts[ENTAILMENT], 'entailment')} and "
-        f"{counted(counts[CONTRADICTION], 'contradiction')}. "
-        f"{counted(counts[_NEUTRAL], 'neutral row')} left out.",
+        f"{counted(roles[ENTAILMENT], 'entailment')} and "
+        f"{counted(roles[CONTRADICTION], 'contradiction')}."
+    ] * bool(columns)
+    if unknown:
+        notes.append(
+            f"The labels in {quoted(label)} ({_examples(list(unknown))}) are not known; say what "
+            "they mean."
+        )
+    return replace(
+        table,
+        columns=(*table.columns, *columns),
+        cells={**table.cells, **columns},
+        notes=(*table.notes, *notes),
+        labels=replace(table.labels, column=label, unknown=unknown, neutral=neutral),
     )
 
 
-def _noted(table: FileTable, note: str) -> FileTable:
+def _noted(table: LabelledTable, note: str) -> LabelledTable:
     return replace(table, notes=(*table.notes, note))

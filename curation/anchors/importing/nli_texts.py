@@ -16,11 +16,13 @@ from sqlmodel import col
 
 from curation.anchors.checks import Reason, no_sentence
 from curation.anchors.current_revision import of_current_revision
-from curation.anchors.importing.file_table import FileTable, quoted
+from curation.anchors.importing.labels import LabelledTable
 from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.content_uids import canonical, variant_uid, words_of
 from curation.language.english import is_english
 from curation.review.decisions import chunks
+from curation.tables.columns import FileTable
+from curation.tables.delimited import quoted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, check_types
 from curation.variants.edits import MAX_TEXT
 from db.errors import HedgerowError
@@ -46,6 +48,8 @@ LOOKED_UP_TOGETHER = 5_000
 class Fault(StrEnum):
     """Why a text does not become a variant. Empty cells are not counted."""
 
+    NEUTRAL = "neutral"
+    NO_ANCHOR = "no_anchor"
     THERE = "there"
     SAME = "same"
     NO_SENTENCE = "no_sentence"
@@ -54,6 +58,8 @@ class Fault(StrEnum):
 
 
 FAULTS = {
+    Fault.NEUTRAL: "with another label or none",
+    Fault.NO_ANCHOR: "whose anchor is not added",
     Fault.THERE: "that already exist",
     Fault.SAME: "equal to their anchor",
     Fault.NO_SENTENCE: "that are not a sentence",
@@ -85,7 +91,7 @@ class Originals:
         source: name of the source under which they were read.
         texts: distinct texts that can be added.
         known: uids of the texts that are already anchors of this source.
-        left_out: number of texts with each problem.
+        left_out: number of texts with each problem, whichever rows are added.
     """
 
     columns: Mapping[str, str]
@@ -98,6 +104,12 @@ class Originals:
         """The texts paired with the anchors in these rows, or with existing anchors."""
         wanted = {row.uid for row in rows}.union(self.known)
         return [original for original in self.texts if original.anchor in wanted]
+
+    def left_out_beside(self, rows: Sequence[FileRow]) -> dict[Fault, int]:
+        """How many texts with each problem are left out if these rows are added."""
+        counts = Counter(self.left_out)
+        counts[Fault.NO_ANCHOR] += len(self.texts) - len(self.of(rows))
+        return {fault: counts[fault] for fault in Fault if counts[fault]}
 
 
 class KnownAnchor(NamedTuple):
@@ -130,7 +142,7 @@ def guess_columns(table: FileTable, sentence: str) -> dict[str, str]:
 
 def read_originals(
     session: Session,
-    table: FileTable,
+    table: LabelledTable,
     shown: Preview,
     *,
     sentence: str,
@@ -158,10 +170,10 @@ def read_originals(
     _check_distinct([sentence, *columns.values()])
     anchors = known_anchors(session, _in_the_database(shown))
     english = is_english(language)
-    left_out: Counter[Fault] = Counter()
+    left_out: Counter[Fault] = Counter({Fault.NEUTRAL: table.labels.neutral})
     found: dict[Original, None] = {}
     for type_id, column in columns.items():
-        for row, raw in _cells(shown, table.texts(column)):
+        for row, raw in _cells(shown, table.texts(column), left_out):
             text, fault = _readable(raw, row, english=english)
             original = Original(row.uid, type_id, text)
             if row.uid in anchors and anchors[row.uid].source != source:
@@ -228,13 +240,19 @@ def _in_the_database(shown: Preview) -> list[str]:
     return [row.uid for row in shown.of(Fate.DUPLICATE) if row.findings[0].reason is Reason.KNOWN]
 
 
-def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[FileRow, str]]:
-    """The rows that are or may become anchors, each with its paired text."""
+def _cells(
+    shown: Preview, texts: Sequence[str | None], left_out: Counter[Fault]
+) -> Iterator[tuple[FileRow, str]]:
+    """The rows that are or may become anchors, each with its paired text. Count the others."""
     unusable = (Reason.RETIRED, Reason.EARLIER_REVISION)
     for row, raw in zip(shown.rows, texts, strict=True):
+        if not raw or raw.isspace():
+            continue
         out_of_use = row.fate is Fate.DUPLICATE and row.findings[0].reason in unusable
-        if raw and not raw.isspace() and row.uid and not out_of_use:
+        if row.uid and not out_of_use:
             yield row, raw
+        else:
+            left_out[Fault.NO_ANCHOR] += 1
 
 
 def _readable(raw: str, row: FileRow, *, english: bool) -> tuple[str, Fault | None]:

@@ -5,24 +5,34 @@ all revisions of the anchors in the database and the rows before it in the file.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.attributes import MAX_GENRE
+from curation.anchors.attributes import checked_genre, checked_language
 from curation.anchors.checks import Finding, Reason, suspicions
 from curation.anchors.current_revision import MAX_ANCHOR
-from curation.anchors.importing.file_table import FileTable, quoted
+from curation.anchors.importing.labels import LabelledTable
 from curation.anchors.importing.sample import length_band, stratified_sample
-from curation.content_uids import canonical, canonical_uid, near_key, words_of
+from curation.content_uids import (
+    CHANGES,
+    Change,
+    canonical,
+    canonical_uid,
+    changes,
+    near_key,
+    words_of,
+)
 from curation.gc_pause import collector_paused
-from curation.language.english import is_english
+from curation.plurals import counted
+from curation.tables.columns import FileTable
+from curation.tables.delimited import quoted
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
 
@@ -46,7 +56,7 @@ class FileRow(NamedTuple):
         line: line number in the file, from 1.
         text: canonical text, as it would be stored; for an impossible row the text in the file.
         uid: uid of the text; '' for an impossible row.
-        genre: the row's genre if the file has a genre column, else ''.
+        genre, language: the row's own, if the file has a column of them, else ''.
         findings: the reasons for any other fate than new, the decisive one first.
     """
 
@@ -54,6 +64,7 @@ class FileRow(NamedTuple):
     text: str
     uid: str
     genre: str
+    language: str
     fate: Fate
     findings: tuple[Finding, ...] = ()
 
@@ -64,11 +75,13 @@ class Preview:
 
     Attributes:
         revisions: number of anchor revisions in the database; they are never deleted.
+        changed: what the canonical form changes, and in how many texts.
     """
 
     rows: Sequence[FileRow]
     content_hash: str
     revisions: int
+    changed: Mapping[Change, int]
 
     @cached_property
     def fates(self) -> dict[Fate, int]:
@@ -87,12 +100,16 @@ class Preview:
         return [row for row in self.rows if row.fate in fates]
 
     def chosen(
-        self, *, include_suspicious: bool = False, sample: int | None = None, seed: int = 0
+        self,
+        *,
+        suspicious: bool | Collection[int] = False,
+        sample: int | None = None,
+        seed: int = 0,
     ) -> list[FileRow]:
         """The rows to add, in the file's order.
 
         Args:
-            include_suspicious: whether to include suspicious rows.
+            suspicious: whether to include suspicious rows; or the lines of those to include.
             sample: size of a sample that keeps the proportions of length bands and genres; None
                 takes all rows.
             seed: seed of the sample.
@@ -100,8 +117,10 @@ class Preview:
         Raises:
             HedgerowError: the sample is larger than the number of rows.
         """
-        fates = (Fate.NEW, Fate.SUSPICIOUS) if include_suspicious else (Fate.NEW,)
-        rows = self.of(*fates)
+        rows = self.of(Fate.NEW, Fate.SUSPICIOUS)
+        if suspicious is not True:
+            lines = suspicious or ()
+            rows = [row for row in rows if row.fate is Fate.NEW or row.line in lines]
         if sample is None:
             return rows
         return stratified_sample(
@@ -113,8 +132,8 @@ class Preview:
         )
 
 
-_ReadRow = tuple[int, str, str, str, str, tuple[Finding, ...]]
-"""A row before comparison: line, text, uid, near-duplicate key, genre, findings.
+_ReadRow = tuple[int, str, str, str, str, str, tuple[Finding, ...]]
+"""A row before comparison: line, text, uid, near-duplicate key, genre, language, findings.
 
 A plain tuple, because there is one per row and each is short-lived.
 """
@@ -122,28 +141,39 @@ A plain tuple, because there is one per row and each is short-lived.
 
 def preview(
     session: Session,
-    table: FileTable,
+    table: LabelledTable,
     *,
     column: str,
     genre_column: str | None = None,
+    language_column: str | None = None,
     language: str = "en",
 ) -> Preview:
     """Check every row of a file.
 
     Args:
         column: column with the sentences.
-        genre_column: column with the genres, if the file has one.
-        language: language of the sentences; the checks for negations, hedges and the like only work
-            for English.
+        genre_column, language_column: column with the genres or languages, if the file has one.
+        language: language of the other sentences; the checks for negations, hedges and the like
+            only work for English.
 
     Raises:
-        HedgerowError: a column is missing or has no strings, or a genre is too long.
+        HedgerowError: a column is missing or has no strings, a genre is too long, or a language is
+            no tag.
     """
     with collector_paused():
-        readable = _read_rows(table, column, genre_column, english=is_english(language))
+        changed: Counter[Change] = Counter()
+        genres = _checked(table, genre_column, checked_genre)
+        languages = _checked(table, language_column, checked_language)
+        readable = list(_read_rows(table, column, genres, languages, language, changed))
         known, nearly = _known(session, {row[2] for row in readable}, {row[3] for row in readable})
         rows = list(_compared(readable, known, nearly, table.unit))
-    return Preview(rows, table.content_hash, count_revisions(session))
+    return Preview(rows, table.content_hash, count_revisions(session), changed)
+
+
+def changed(shown: Preview) -> list[str]:
+    """What storing the texts in their canonical form changes, in one sentence if anything."""
+    parts = [f"in {counted(n, 'text')}, {CHANGES[change]}" for change, n in shown.changed.items()]
+    return [f"Changed: {'; '.join(parts)}."] * bool(parts)
 
 
 def count_revisions(session: Session) -> int:
@@ -152,20 +182,26 @@ def count_revisions(session: Session) -> int:
 
 
 def _read_rows(
-    table: FileTable, column: str, genre_column: str | None, *, english: bool
-) -> list[_ReadRow]:
-    texts = table.texts(column)
-    genres = _genres(table, genre_column) if genre_column else [""] * len(texts)
-    readable: list[_ReadRow] = []
-    for line, raw, genre in zip(table.lines, texts, genres, strict=True):
+    table: LabelledTable,
+    column: str,
+    genres: Sequence[str],
+    languages: Sequence[str],
+    language: str,
+    changed: Counter[Change],
+) -> Iterator[_ReadRow]:
+    rows = zip(table.lines, table.texts(column), genres, languages, strict=True)
+    for number, (line, raw, genre, own) in enumerate(rows):
         text, trouble = _readable(raw)
+        if (why := table.labels.rejected.get(number)) is not None:
+            trouble = Finding(Reason.REJECTED, why)
         if trouble:
-            readable.append((line, text, "", "", genre, (trouble,)))
+            yield line, text, "", "", genre, own, (trouble,)
             continue
+        if raw != text:
+            changed.update(changes(raw or "", text))
         words = words_of(text)
-        found = suspicions(text, words, english=english)
-        readable.append((line, text, canonical_uid(text), near_key(text, words), genre, found))
-    return readable
+        found = suspicions(text, words, language=own or language)
+        yield line, text, canonical_uid(text), near_key(text, words), genre, own, found
 
 
 def _readable(raw: str | None) -> tuple[str, Finding | None]:
@@ -183,15 +219,19 @@ def _readable(raw: str | None) -> tuple[str, Finding | None]:
     return text, None
 
 
-def _genres(table: FileTable, column: str) -> list[str]:
-    values = [canonical(value or "") for value in table.texts(column)]
-    for line, value in zip(table.lines, values, strict=True):
-        if len(value) > MAX_GENRE:
-            raise HedgerowError(
-                f"Expected a genre of at most {MAX_GENRE} characters in {quoted(column)}, found "
-                f"{len(value):,} on {table.unit} {line:,} of {table.name}; choose another column."
-            )
-    return values
+def _checked(table: FileTable, column: str | None, check: Callable[[str], str]) -> list[str]:
+    """The genres or languages of all rows."""
+    if column is None:
+        return [""] * len(table.lines)
+    checked = cache(lambda value: check(value) if value else "")
+    found: list[str] = []
+    for line, value in zip(table.lines, table.texts(column), strict=True):
+        try:
+            found.append(checked((value or "").strip()))
+        except HedgerowError as error:
+            where = f"{table.unit} {line:,} of {table.name}"
+            raise HedgerowError(f"On {where} in {quoted(column)}: {error}") from None
+    return found
 
 
 def _known(
@@ -248,7 +288,7 @@ def _compared(
     """The rows with their fates, after comparison with the database and the rows before them."""
     lines: dict[str, int] = {}
     keys: dict[str, int] = {}
-    for line, text, uid, key, genre, findings in readable:
+    for line, text, uid, key, genre, language, findings in readable:
         fate = Fate.NEW
         if not uid:
             fate = Fate.IMPOSSIBLE
@@ -264,4 +304,4 @@ def _compared(
             elif key and keys.setdefault(key, line) != line:
                 findings = (_nearly(f"{unit} {keys[key]:,}"), *findings)
             fate = Fate.SUSPICIOUS if findings else Fate.NEW
-        yield FileRow(line, text, uid, genre, fate, findings)
+        yield FileRow(line, text, uid, genre, language, fate, findings)

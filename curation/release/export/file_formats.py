@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.release.export.table_rows import MESSAGES, TEXTS, TableColumn
+from curation.tables.spreadsheets import csv_lines
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -20,8 +19,6 @@ Record = tuple[Any, ...]
 
 ROW_GROUP = 10_000
 """Rows in a Parquet row group, which is in memory at once."""
-
-_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 
 
 def features_of(columns: Sequence[TableColumn]) -> Features:
@@ -64,38 +61,3 @@ def jsonl_lines(columns: Sequence[TableColumn], rows: Iterable[Record]) -> Itera
 def write_csv(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(csv_lines([column.name for column in columns], rows))
-
-
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return a table as a CSV file for a spreadsheet, like `write_csv` with an escaped header."""
-    return "".join(csv_lines([_cell(name) for name in header], rows)).encode()
-
-
-def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Yield the header and each row in CSV for spreadsheets."""
-    # Without a byte-order mark, spreadsheets mistake UTF-8 for an older encoding.
-    yield "\N{BYTE ORDER MARK}"
-    writer = csv.writer(_Given(), lineterminator="\n")
-    yield writer.writerow(header)
-    for row in rows:
-        yield writer.writerow([_cell(value) for value in row])
-
-
-class _Given:
-    """A file whose ``write`` returns its argument, so that ``writerow`` returns it too."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
-def original(cell: str) -> str:
-    """Return the text that a cell was written for."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
-
-
-def _cell(value: Any) -> Any:
-    """Escape the value so that no spreadsheet reads it as a formula.
-
-    The card says how to undo it.
-    """
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

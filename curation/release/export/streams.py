@@ -11,7 +11,7 @@ from typing import BinaryIO
 from sqlalchemy.orm import Session
 
 from curation.release.export.export_formats import Progress
-from curation.release.export.file_formats import Record, csv_lines, jsonl_lines
+from curation.release.export.file_formats import Record, jsonl_lines
 from curation.release.export.release_folder import (
     explained,
     export_name,
@@ -20,6 +20,7 @@ from curation.release.export.release_folder import (
 from curation.release.export.table_rows import TABLES, StoredTable
 from curation.release.export.zip_file import zip_export
 from curation.release.overlap_results import OverlapWithTest
+from curation.tables.spreadsheets import csv_lines
 from db.models import Release
 
 TABLE_FILES: dict[str, StoredTable] = {

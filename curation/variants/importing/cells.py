@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from curation.anchors.importing.file_table import quoted
 from curation.content_uids import canonical
+from curation.tables.delimited import quoted
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.variants.importing.roles import name_key
 from curation.variants.importing.unclear import Field, Unclear
@@ -139,12 +139,14 @@ def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) ->
 
 
 def cell_text(value: Any) -> str:
-    """Return a cell as text: numbers as digits, nested values as ''."""
+    """Return a cell as text: numbers as digits, several values separated by semicolons."""
     if isinstance(value, str):
         return value.strip()
-    if value is None or isinstance(value, dict | list):
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(cell_text, value)))
+    if value is None or isinstance(value, dict):
         return ""
-    return str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def short(value: Any, *, longest: int) -> str:

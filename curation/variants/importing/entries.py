@@ -10,6 +10,7 @@ from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE
 from curation.content_uids import canonical, canonical_uid
 from curation.review.people.reviewers import MAX_NAME
+from curation.tables.table import Row
 from curation.variants.cue_corrections import checked_cue
 from curation.variants.edits import MAX_TEXT
 from curation.variants.importing.cells import (
@@ -22,7 +23,6 @@ from curation.variants.importing.cells import (
     type_in,
 )
 from curation.variants.importing.roles import ColumnRoles, Role, text_columns
-from curation.variants.importing.tables.table import Row
 from db.errors import HedgerowError
 from db.models import Verdict
 
@@ -47,6 +47,9 @@ class LeftOut(StrEnum):
     RETIRED = "retired"
     EARLIER_REVISION = "earlier_wording"
     VERDICT_THERE = "verdict_there"
+    SEVERAL_ANSWERS = "several_answers"
+    REPEATED = "repeated"
+    REPLACED = "replaced"
 
 
 LABELS = {
@@ -64,6 +67,9 @@ LABELS = {
     LeftOut.RETIRED: "variants of retired anchors",
     LeftOut.EARLIER_REVISION: "variants of an earlier revision of an anchor",
     LeftOut.VERDICT_THERE: "verdicts that already exist",
+    LeftOut.SEVERAL_ANSWERS: "rows with several answers by one person, of which none was used",
+    LeftOut.REPEATED: "variants that repeat another row",
+    LeftOut.REPLACED: "verdicts that their person has replaced by a later row",
 }
 """The label of each reason in counts."""
 
@@ -136,13 +142,15 @@ class EntryReader:
         """
         self._columns = {Role(role): column for column, role in roles.items() if role in set(Role)}
         self._texts = text_columns(roles)
+        own = self._columns.get(Role.OWN_WORDING)
+        self._own = {own: Role.OWN_WORDING} if own and Role.TYPE in self._columns else {}
         self._types = types
         self._meanings = meanings or {}
         self._checked = lru_cache(maxsize=10_000)(_checked)
         self._anchored = lru_cache(maxsize=10_000)(_anchored)
 
-    def entry(self, row: Row) -> Entry:
-        """Parse a row.
+    def entries(self, row: Row) -> list[Entry]:
+        """Parse a row. An annotator's own wording is an entry without the verdict on the text.
 
         Raises:
             HedgerowError: a verdict, split, type, cue, genre, language, source or name is not
@@ -151,11 +159,17 @@ class EntryReader:
         raw = row.cells.get(self._columns[Role.ANCHOR])
         text, uid, fault = self._anchored(raw if isinstance(raw, str) else "")
         if fault is not None:
-            return Entry(None, left_out=(fault,))
-        variants, left_out = self._variants(row, text)
-        if not variants:
-            return Entry(None, left_out=left_out or (LeftOut.NO_VARIANT,))
-        return Entry(self._anchor(row, uid, text), variants, self._verdict(row), left_out)
+            return [Entry(None, left_out=(fault,))]
+        variants, left_out = self._variants(row, text, self._texts)
+        own, faults = self._variants(row, text, self._own)
+        if not variants and not own:
+            return [Entry(None, left_out=left_out + faults or (LeftOut.NO_VARIANT,))]
+        anchor = self._anchor(row, uid, text)
+        verdict = self._verdict(row)
+        if isinstance(verdict, LeftOut):
+            left_out, verdict = (*left_out, verdict), None
+        entries = [Entry(anchor, variants, verdict, left_out)]
+        return [*entries, Entry(anchor, own, None, faults)] if own or faults else entries
 
     def _anchor(self, row: Row, uid: str, text: str) -> FileAnchor:
         split = self._columns.get(Role.SPLIT)
@@ -172,16 +186,16 @@ class EntryReader:
         )
 
     def _variants(
-        self, row: Row, anchor: str
+        self, row: Row, anchor: str, columns: Mapping[str, str]
     ) -> tuple[tuple[FileVariant, ...], tuple[LeftOut, ...]]:
         found: list[FileVariant] = []
         left_out: list[LeftOut] = []
-        for column, role in self._texts.items():
+        for column, role in columns.items():
             raw = row.cells.get(column)
             if raw is None or (isinstance(raw, str) and (not raw or raw.isspace())):
                 continue
             text, fault = _readable(raw, anchor)
-            kind = self._type(row) if role == Role.TEXT else role
+            kind = self._type(row) if role in (Role.TEXT, Role.OWN_WORDING) else role
             if fault is None and not kind:
                 fault = LeftOut.NO_TYPE
             if fault is not None:
@@ -198,14 +212,17 @@ class EntryReader:
         value = cell_text(row.cells.get(column))
         return type_in(value, self._types, place=row.place, column=column)
 
-    def _verdict(self, row: Row) -> FileVerdict | None:
+    def _verdict(self, row: Row) -> FileVerdict | LeftOut | None:
         column = self._columns.get(Role.VERDICT)
         if column is None:
             by = cell_text(self._cell(row, Role.DECIDED_BY)).casefold()
             known = by in ("person", "rule", "model")
             return FileVerdict("", by, Judged(Verdict.ACCEPT)) if known else None
+        value = row.cells.get(column)
+        if isinstance(value, list) and len(value) > 1:
+            return LeftOut.SEVERAL_ANSWERS
         found = judged(
-            cell_text(row.cells.get(column)),
+            cell_text(value),
             reason=cell_text(self._cell(row, Role.REASON)),
             note=short(self._cell(row, Role.NOTE), longest=MAX_NOTE),
             meanings=self._meanings,

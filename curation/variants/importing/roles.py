@@ -6,7 +6,9 @@ A role is one of ``Role``, or the id of a variant type for a column of variants 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from curation.anchors.importing.file_table import listed, quoted
+from curation.anchors.importing.labels import HYPOTHESES, LABELS
+from curation.tables.columns import named
+from curation.tables.delimited import listed, quoted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.variants.importing.unclear import Field, Unclear
@@ -34,6 +36,7 @@ class Role(StrEnum):
     PROVIDER = "provider"
     MODEL = "model"
     DECIDED_BY = "decided_by"
+    OWN_WORDING = "own_wording"
     IGNORE = "ignore"
 
 
@@ -56,6 +59,7 @@ MEANINGS = {
     Role.PROVIDER: "Services that wrote the variants",
     Role.MODEL: "Models that wrote the variants",
     Role.DECIDED_BY: "Who accepted (person, rule, model)",
+    Role.OWN_WORDING: "Annotators' own wordings",
     Role.IGNORE: "Not used",
 }
 """The label of each role in a selection."""
@@ -82,6 +86,7 @@ _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.PROVIDER: ("provider",),
     Role.MODEL: ("model",),
     Role.DECIDED_BY: ("decided_by",),
+    Role.OWN_WORDING: ("text (own wording)", "variant (own wording)"),
 }
 """Role → column names that imply it; case does not matter."""
 
@@ -204,6 +209,11 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
             f"Expected a column of anchors in {name}, found {listed(columns)}", Field.ANCHORS
         )
     if Role.TEXT in given and Role.TYPE not in given:
+        if named(columns, LABELS) and named(columns, HYPOTHESES):
+            raise HedgerowError(
+                f"{name} looks like data for natural language inference ({listed(columns)}); add "
+                "it with 'hedgerow anchors add', or on the Anchors page as anchors."
+            )
         column = next(column for column, role in roles.items() if role == Role.TEXT)
         raise Unclear(
             f"The variants in {quoted(column)} of {name} have no types", Field.TYPES, column

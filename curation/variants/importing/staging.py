@@ -13,17 +13,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from curation.content_uids import words_of
+from curation.language.english import is_english, looks_foreign
 from curation.plurals import counted
+from curation.tables.files import Parts
+from curation.tables.table import Table
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.cells import Meanings
 from curation.variants.importing.entries import LABELS, Entry, EntryReader, LeftOut
 from curation.variants.importing.roles import UNTYPED, ColumnRoles, Role, types_by_name
 from curation.variants.importing.staged import Facts, Place, Staged
-from curation.variants.importing.tables.parts import Parts
-from curation.variants.importing.tables.table import Table
 from curation.variants.importing.unclear import Field, Unclear
 from curation.variants.importing.untyped import cue_of, type_of
 from db.errors import HedgerowError
@@ -51,7 +54,7 @@ _CLASH = (
     " WHERE said.{0} <> '' GROUP BY {1} HAVING min(said.{0}) < max(said.{0}) LIMIT 1"
 )
 _NEXT = (
-    "SELECT variant.anchor, kind, variant.text, anchor.text FROM variant"
+    "SELECT variant.anchor, kind, variant.text, anchor.text, language FROM variant"
     " JOIN anchor ON anchor.uid = variant.anchor"
     " WHERE kind IN {} AND (variant.anchor, kind, variant.text) > (?, ?, ?)"
     " ORDER BY variant.anchor, kind, variant.text LIMIT ?"
@@ -65,6 +68,7 @@ def stage(
     roles: ColumnRoles,
     types: Mapping[str, VariantType],
     meanings: Meanings | None = None,
+    language: str = "en",
     report: Report | None = None,
 ) -> Staged:
     """Read a table into a temporary file, which is deleted when the result is no longer used.
@@ -73,6 +77,8 @@ def stage(
         roles: checked roles of the columns.
         types: the project's types by id, including retired ones.
         meanings: meanings of verdicts, in addition to the known words.
+        language: the language of anchors for which the table names none. Types and cues are only
+            found in English.
 
     Raises:
         HedgerowError: the table is broken, names an unknown type, split or verdict, or has no
@@ -86,7 +92,7 @@ def stage(
             reader = EntryReader(roles, types_by_name(types.values()), meanings)
             rows, left_out, places = _fill(connection, table, reader, report)
             _check_consistent(connection, table.name)
-            untyped = _find_types(connection, types, roles, report)
+            untyped = _find_types(connection, types, roles, language, report)
             facts = Facts(
                 *(table.name, parts.content_hash, rows, dict(roles)),
                 *(dict(left_out), places, untyped),
@@ -123,22 +129,25 @@ def _fill(
     number = 0
     for row in table.rows():
         number += 1
-        entry = reader.entry(row)
-        for fault in entry.left_out:
-            left_out[fault.value] += 1
-            places.setdefault(fault.value, row.place)
-        if entry.anchor is not None:
-            entries.append((Place(number, row.place), entry))
+        for entry in reader.entries(row):
+            for fault in entry.left_out:
+                left_out[fault.value] += 1
+                places.setdefault(fault.value, row.place)
+            if entry.anchor is not None:
+                entries.append((Place(number, row.place), entry))
         if len(entries) >= BATCH:
-            _keep(connection, entries)
+            left_out += _keep(connection, entries)
             entries.clear()
             if report is not None:
                 report(number, 0, f"Reading {table.name}: {number:,} rows.")
-    _keep(connection, entries)
-    return number, left_out, places
+    left_out += _keep(connection, entries)
+    (kept,) = connection.execute("SELECT count(*) FROM verdict").fetchone()
+    left_out[LeftOut.REPLACED] -= kept
+    return number, +left_out, places
 
 
-def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) -> None:
+def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) -> Counter[str]:
+    """Write entries. Return how many variants without a verdict repeat others, and all verdicts."""
     anchors = [(e.anchor, place.number) for place, e in entries if e.anchor is not None]
     connection.executemany(
         "INSERT OR IGNORE INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -148,28 +157,32 @@ def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) ->
         "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)",
         {(a.uid, a.split, a.source, a.licence) for a, _ in anchors if a.split or a.source},
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '', ?, ?)",
-        [
+    repeated = 0
+    for has_verdict in (True, False):
+        new = [
             (entry.anchor.uid, *variant, *place)
             for place, entry in entries
-            if entry.anchor is not None
+            if entry.anchor is not None and (entry.verdict is not None) is has_verdict
             for variant in entry.variants
-        ],
-    )
+        ]
+        done = connection.executemany(
+            "INSERT OR IGNORE INTO variant VALUES (?, ?, ?, ?, ?, ?, '', ?, ?)", new
+        )
+        repeated += 0 if has_verdict else len(new) - done.rowcount
+    verdicts = [
+        (
+            *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
+            *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
+            *place,
+        )
+        for place, entry in entries
+        if entry.anchor is not None and (verdict := entry.verdict) is not None
+        for variant in entry.variants
+    ]
     connection.executemany(
-        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                *(entry.anchor.uid, variant.kind, variant.text, verdict.reviewer, verdict.by),
-                *(verdict.judged.verdict.value, verdict.judged.reason, verdict.judged.note),
-                *place,
-            )
-            for place, entry in entries
-            if entry.anchor is not None and (verdict := entry.verdict) is not None
-            for variant in entry.variants
-        ],
+        "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", verdicts
     )
+    return Counter({LeftOut.REPEATED: repeated, LeftOut.REPLACED: len(verdicts)})
 
 
 def _check_consistent(connection: sqlite3.Connection, name: str) -> None:
@@ -193,6 +206,7 @@ def _find_types(
     connection: sqlite3.Connection,
     types: Mapping[str, VariantType],
     roles: ColumnRoles,
+    language: str,
     report: Report | None,
 ) -> dict[str, int]:
     """Find the type of every variant, and the cue of hedges if the file has no cues.
@@ -216,8 +230,11 @@ def _find_types(
         _NEXT.format(_marks(to_find)), (*to_find, *last, BATCH)
     ).fetchall():
         found: list[tuple[Any, ...]] = []
-        for uid, kind, text, anchor in some:
-            if kind in untyped:
+        for uid, kind, text, anchor, own in some:
+            if not is_english(own or language) or _is_foreign(anchor):
+                type_id, cue = "" if kind in untyped else kind, None
+                opened[kind] += not type_id
+            elif kind in untyped:
                 type_id, cue = type_of(kind, types, anchor=anchor, text=text)
                 opened[kind] += not type_id
             else:
@@ -233,6 +250,11 @@ def _find_types(
         if report is not None:
             report(done, total, f"Finding types and cues: {done:,} of {total:,}.")
     return {role: count for role, count in opened.items() if count}
+
+
+@lru_cache(maxsize=1_000)
+def _is_foreign(anchor: str) -> bool:
+    return looks_foreign(anchor, words_of(anchor))
 
 
 def _marks(values: list[str]) -> str:

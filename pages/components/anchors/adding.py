@@ -1,25 +1,19 @@
 """Add anchors: choose a file or paste text, preview the result, then add all or nothing."""
 
 import hashlib
+from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
 
-from curation.anchors.importing.decoding import MAX_BYTES
-from curation.anchors.importing.file_table import FileTable, Format
-from curation.anchors.importing.formats import PASTED, read_file, read_pasted
-from curation.anchors.importing.insert import (
-    About,
-    Added,
-    PairedTexts,
-    add_anchors,
-    before_import,
-)
-from curation.anchors.importing.nli_texts import Originals, read_originals
-from curation.anchors.importing.preview import FileRow, Preview, preview
+from curation.anchors.importing.adding import Plan, Request, add, plan
+from curation.anchors.importing.insert import About, Added, before_import
+from curation.anchors.importing.labels import LabelledTable, read_file, read_pasted
+from curation.anchors.importing.preview import changed
 from curation.generation.request import Which
-from curation.language.english import is_english
 from curation.plurals import counted
+from curation.tables.decoding import ACCEPTED, MAX_BYTES
+from curation.tables.table import PASTED, Format
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
 from pages.components.shared import links
@@ -35,12 +29,15 @@ FORMATS = {
 }
 FILE, PASTE = "file", "paste"
 WAYS = {FILE: "File", PASTE: "Pasted text"}
+NAMELESS = About("?")
+"""Stands for the attributes of the source while it has no name."""
+
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
-    "Add one sentence per row, as CSV or TSV with a header, JSON Lines, Parquet or plain text. "
-    "Text must be UTF-8, or UTF-16 with a byte-order mark. Files can be up to "
-    f"{MAX_BYTES >> 20} MB. You see a preview before anything is added."
+    f"Add one sentence per row, as plain text, {ACCEPTED}. Text must be UTF-8, or UTF-16 with a "
+    f"byte-order mark. Files can be up to {MAX_BYTES >> 20} MB. You see a preview before anything "
+    "is added."
 )
 
 
@@ -50,17 +47,6 @@ class Given(NamedTuple):
     data: bytes | str
     name: str
     key: str
-
-
-class ImportPlan(NamedTuple):
-    """What the button will add."""
-
-    shown: Preview
-    rows: list[FileRow]
-    about: About
-    paired: PairedTexts | None
-    file: str
-    parameters: dict[str, object]
 
 
 @error_messages.fragment
@@ -118,57 +104,27 @@ def _given() -> Given | None:
 
 
 @st.cache_resource(max_entries=4, ttl=3600, show_spinner="Reading …")
-def _table(key: str, format: Format | None, _given: Given) -> FileTable:
+def _table(key: str, format: Format | None, labels: dict[str, str], _given: Given) -> LabelledTable:
     """Cached without copying, because it is never changed."""
     if isinstance(_given.data, str):
-        return read_pasted(_given.data, format=format)
-    return read_file(_given.data, name=_given.name, format=format)
+        return read_pasted(_given.data, format=format, meanings=labels)
+    return read_file(_given.data, name=_given.name, format=format, meanings=labels)
 
 
 @st.cache_resource(max_entries=4, ttl=3600, show_spinner="Checking every row …")
-def _preview(
-    key: str,
-    format: Format | None,
-    column: str,
-    genre_column: str | None,
-    language: str,
-    revisions: int,
-    _table: FileTable,
-) -> Preview:
-    """The plan for each row; recomputed when the anchors in the database change."""
-    return open_project.ask(
-        preview, _table, column=column, genre_column=genre_column, language=language
-    )
+def _plan(key: tuple[object, ...], _request: Request) -> Plan:
+    """The plan for each row with all choices that take long; recomputed when the project changes.
 
-
-@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Checking the paired texts …")
-def _originals(
-    key: tuple[object, ...],
-    sentence: str,
-    columns: dict[str, str],
-    source: str,
-    language: str,
-    newest: int,
-    _shown: Preview,
-    _table: FileTable,
-) -> Originals:
-    """Recomputed when variants have been added."""
-    return open_project.ask(
-        read_originals,
-        _table,
-        _shown,
-        sentence=sentence,
-        columns=columns,
-        source=source,
-        language=language,
-    )
+    Args:
+        key: the choices, and what the plan depends on in the project.
+    """
+    return open_project.ask(plan, _request)
 
 
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
-def _chosen(
-    key: tuple[object, ...], include: bool, size: int, seed: int, _shown: Preview
-) -> list[FileRow]:
-    return _shown.chosen(include_suspicious=include, sample=size or None, seed=seed)
+def _planned(key: tuple[object, ...], _request: Request, _known: Plan) -> Plan:
+    """The same with all choices."""
+    return open_project.ask(plan, _request, known=_known.preview, originals=_known.originals)
 
 
 def _below_file(given: Given, reviewer_id: int | None) -> None:
@@ -180,69 +136,48 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
         key="anchors-format",
         format_func=lambda kind: FORMATS[kind] if kind else "Detect automatically",
     )
-    table = _table(given.key, format, given)
-    column = row.selectbox(
-        "Sentence column",
-        table.columns,
-        index=table.columns.index(table.sentence_column()),
-        key=f"anchors-column-{given.key}",
-    )
-    genres = [name for name in table.text_columns if name != column]
-    guessed = table.genre_column()
-    genre_column = row.selectbox(
-        "Genre column",
-        [None, *genres],
-        index=1 + genres.index(guessed) if guessed in genres else 0,
-        format_func=lambda name: "No column" if name is None else name,
-        key=f"anchors-genres-{given.key}",
-    )
-    columns = file_questions.original_columns(table, column, key=given.key)
+    labels = file_questions.known_meanings(given.key)
+    table = _table(given.key, format, labels, given)
+    asked = file_questions.columns(table, row, key=given.key)
+    if table.tool:
+        st.text(f"Read as an export of {table.tool}, with one row per answer.")
     for note in table.notes:
         st.text(note)
-    about = file_questions.questions(given.name, key=given.key, has_genres=genre_column is not None)
+    file_questions.meanings(table, key=given.key)
+    if not asked.column:
+        file_rows.candidates(table)
+        return
+    about = file_questions.questions(given.name, key=given.key, has_genres=bool(asked.genre_column))
     revisions, newest, before = open_project.ask(before_import, table.content_hash, about)
-    language = "en" if about is None or is_english(about.language) else about.language
-    key = (given.key, format, column, genre_column, language, revisions)
-    shown = _preview(*key, table)
+    first = Request(table, given.name, about or NAMELESS, **asked._asdict())
+    key = (given.key, format, *labels.items(), repr(asked), about, revisions, newest)
+    known = _plan(key, first)
+    shown = known.preview
+    for sentence in changed(shown):
+        st.text(sentence)
     if before is not None:
         st.text(
             f"This file has already been added, as the source '{before.source}': "
             f"{file_rows.anchors(before.added)}."
         )
-    file_rows.draw(shown, table, key=given.key)
+    ticked = file_rows.draw(shown, table, key=given.key)
     columns_of_facts = st.container(key="columns-file", gap="medium")
     facts = columns_of_facts.container(), columns_of_facts.container()
-    include, size, seed = file_questions.rows_to_add(shown, key=given.key)
-    rows = _chosen(key, include, size, seed, shown)
-    originals = _originals(
-        key,
-        column,
-        columns,
-        about.source if about else "",
-        language,
-        newest,
-        shown,
-        table,
-    )
-    texts, accept = file_questions.accept_originals(originals, rows, key=given.key)
+    include, size, seed = file_questions.rows_to_add(shown, len(ticked), key=given.key)
+    chosen = replace(first, suspicious=include or ticked, sample=size or None, seed=seed)
+    planned = _planned((key, include, sorted(ticked), size, seed), chosen, known)
+    texts, accept = file_questions.accept_originals(planned, key=given.key)
     with facts[0]:
-        file_rows.lengths_chart(rows)
+        file_rows.lengths_chart(planned.rows)
     with facts[1]:
         file_rows.reasons(shown, key=given.key)
-    parameters: dict[str, object] = {
-        "column": column,
-        "genre_column": genre_column,
-        "sample": size or None,
-        "seed": seed,
-        "include_suspicious": include,
-    }
-    paired = PairedTexts(originals, accept) if columns else None
-    plan = ImportPlan(shown, rows, about, paired, given.name, parameters) if about else None
-    _button(plan, len(rows), texts, reviewer_id)
+    request = replace(chosen, accept_originals=accept)
+    _button(replace(planned, request=request) if about else None, planned, texts, reviewer_id)
 
 
-def _button(plan: ImportPlan | None, count: int, texts: int, reviewer_id: int | None) -> None:
-    if plan is None:
+def _button(wanted: Plan | None, planned: Plan, texts: int, reviewer_id: int | None) -> None:
+    count = len(planned.rows)
+    if wanted is None:
         st.caption("Enter the name of the source.")
     if not count and not texts:
         st.text("Nothing to add: every row already exists or is left out.")
@@ -250,9 +185,9 @@ def _button(plan: ImportPlan | None, count: int, texts: int, reviewer_id: int | 
         f"Add {_amount(count, texts)}",
         type="primary",
         key="anchors-add",
-        disabled=plan is None or not (count or texts),
+        disabled=wanted is None or not (count or texts),
         on_click=_add,
-        args=(plan, reviewer_id),
+        args=(wanted, reviewer_id),
     )
 
 
@@ -261,20 +196,11 @@ def _amount(count: int, texts: int) -> str:
     return f"{anchors} and {counted(texts, 'variant')}" if texts else anchors
 
 
-def _add(plan: ImportPlan | None, reviewer_id: int | None) -> None:
+def _add(wanted: Plan | None, reviewer_id: int | None) -> None:
     """Add the planned rows once: a second click finds nothing to do."""
-    if plan is None or _DONE in st.session_state:
+    if wanted is None or _DONE in st.session_state:
         return
-    added = open_project.tell(
-        add_anchors,
-        plan.shown,
-        plan.rows,
-        about=plan.about,
-        paired=plan.paired,
-        file=plan.file,
-        parameters=plan.parameters,
-        author_id=reviewer_id,
-    )
+    added = open_project.tell(add, wanted, author_id=reviewer_id)
     st.session_state[_DONE] = added
     if added.originals.total:
         background.measure()

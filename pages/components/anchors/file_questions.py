@@ -1,14 +1,21 @@
 """Questions about a file of anchors: its source, which rows to add, and paired texts."""
 
+from collections import Counter
+from typing import Any, NamedTuple
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE
-from curation.anchors.importing.file_table import FileTable
-from curation.anchors.importing.formats import PASTED
+from curation.anchors.importing.adding import Plan
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE, About
-from curation.anchors.importing.nli_texts import FAULTS, Originals, guess_columns
-from curation.anchors.importing.preview import Fate, FileRow, Preview
+from curation.anchors.importing.labels import MEANINGS, LabelledTable
+from curation.anchors.importing.nli_texts import FAULTS, guess_columns
+from curation.anchors.importing.preview import Fate, Preview
+from curation.tables.columns import LANGUAGE_NAMES, named
+from curation.tables.table import PASTED
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
+from pages.components.shared.formatting.label import plain
 
 ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
@@ -58,12 +65,16 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
     return About(source, licence.strip() or None, genre, language.strip())
 
 
-def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
-    """Whether to add suspicious rows, the sample size (0: all), and the seed."""
+def rows_to_add(shown: Preview, ticked: int, *, key: str) -> tuple[bool, int, int]:
+    """Whether to add all suspicious rows, the sample size (0: all), and the seed.
+
+    Args:
+        ticked: number of suspicious rows that are added even if not all are.
+    """
     new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
     rows = "suspicious row" if suspicious == 1 else f"{suspicious:,} suspicious rows"
     include = bool(suspicious) and st.checkbox(f"Also add the {rows}", key=f"anchors-include-{key}")
-    most = new + (suspicious if include else 0)
+    most = new + (suspicious if include else ticked)
     sampling = st.container(horizontal=True)
     size = sampling.number_input(
         "Sample size",
@@ -90,39 +101,124 @@ def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
     return include, int(size or 0) if most else 0, int(seed)
 
 
-def original_columns(table: FileTable, sentence: str, *, key: str) -> dict[str, str]:
-    """Type id → column chosen for the entailments or contradictions.
+class Asked(NamedTuple):
+    """The chosen columns; '' for none."""
+
+    column: str
+    genre_column: str
+    language_column: str
+    originals: dict[str, str]
+
+
+def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
+    """Ask for the columns that their names do not show.
 
     Args:
-        sentence: column with the anchors.
+        place: where the first questions go.
     """
-    others = [name for name in table.text_columns if name != sentence]
-    if not others:
-        return {}
-    guessed = guess_columns(table, sentence)
-    chosen: dict[str, str] = {}
-    for type_id, place in zip(ORIGINALS, st.columns(2), strict=True):
-        column = place.selectbox(
-            ORIGINALS[type_id],
+    guessed = table.sentence_column()
+    column = place.selectbox(
+        "Sentence column",
+        table.columns,
+        index=table.columns.index(guessed) if guessed else None,
+        placeholder="Choose one",
+        key=f"anchors-column-{key}",
+    )
+    if column is None:
+        return Asked("", "", "", {})
+    others = [name for name in table.text_columns if name != column]
+
+    def asked(label: str, guess: str | None, at: DeltaGenerator, **more: Any) -> str:
+        chosen = at.selectbox(
+            label,
             [None, *others],
-            index=1 + others.index(guessed[type_id]) if type_id in guessed else 0,
+            index=1 + others.index(guess) if guess in others else 0,
             format_func=lambda name: "No column" if name is None else name,
-            key=f"anchors-{type_id}-{key}-{sentence}",
+            **more,
+        )
+        return chosen or ""
+
+    genres = asked("Genre column", table.genre_column(), place, key=f"anchors-genres-{key}")
+    language = named(table.text_columns, LANGUAGE_NAMES)
+    languages = ""
+    if language in others:
+        languages = asked("Language column", language, place, key=f"anchors-languages-{key}")
+    found = guess_columns(table, column)
+    originals = {
+        type_id: asked(
+            ORIGINALS[type_id],
+            found.get(type_id),
+            at,
+            key=f"anchors-{type_id}-{key}-{column}-{found.get(type_id)}",
             help="Sentences that the data set pairs with each anchor. They become its variants.",
         )
-        if column is not None:
-            chosen[type_id] = column
-    return chosen
+        for type_id, at in zip(ORIGINALS, st.columns(2) if others else (), strict=bool(others))
+    }
+    return Asked(column, genres, languages, originals)
 
 
-def accept_originals(originals: Originals, rows: list[FileRow], *, key: str) -> tuple[int, bool]:
+def _meaning_key(key: str) -> str:
+    return f"anchors-labels-{key}"
+
+
+def known_meanings(key: str) -> dict[str, str]:
+    """Label → its meaning, as answered."""
+    answers: dict[str, str | None] = st.session_state.get(_meaning_key(key), {})
+    return {label: meaning for label, meaning in answers.items() if meaning}
+
+
+def meanings(table: LabelledTable, *, key: str) -> None:
+    """Ask for the meanings of labels that we do not know. An answer reads the file again."""
+    asked = st.session_state.setdefault(_meaning_key(key), {})
+    for label in table.labels.unknown:
+        asked.setdefault(label, None)
+    if not asked:
+        return
+    usual = table.labels.usual()
+    place = st.container(horizontal=True, key="filters-labels", vertical_alignment="bottom")
+    for label in asked:
+        place.selectbox(
+            f"Label {plain(label)} means",
+            MEANINGS,
+            index=MEANINGS.index(asked[label]) if asked[label] else None,
+            placeholder="Not known",
+            key=f"{_meaning_key(key)}-{label}",
+            width=200,
+            on_change=_keep_meaning,
+            args=(key, label),
+        )
+    if usual:
+        place.button(
+            "The usual meanings",
+            key="anchors-usual-labels",
+            help=", ".join(f"{label} is {meaning}" for label, meaning in usual.items()),
+            on_click=_use_usual,
+            args=(key, usual),
+        )
+
+
+def _keep_meaning(key: str, label: str) -> None:
+    place = _meaning_key(key)
+    st.session_state[place][label] = st.session_state[f"{place}-{label}"]
+
+
+def _use_usual(key: str, usual: dict[str, str]) -> None:
+    st.session_state[_meaning_key(key)] = dict(usual)
+    for label, meaning in usual.items():
+        st.session_state[f"{_meaning_key(key)}-{label}"] = meaning
+
+
+def accept_originals(planned: Plan, *, key: str) -> tuple[int, bool]:
     """Report the paired texts, and ask whether to accept them as their data set labels them."""
-    texts = originals.of(rows)
-    if not originals.columns:
+    texts = planned.originals.of(planned.rows)
+    if not planned.columns.originals:
         return 0, False
-    counts = {kind: sum(text.type_id == kind for text in texts) for kind in originals.columns}
-    amounts = " and ".join(f"{count:,} {_many(kind, count)}" for kind, count in counts.items())
-    left = "; ".join(f"{count:,} {FAULTS[fault]}" for fault, count in originals.left_out.items())
+    counts = Counter(text.type_id for text in texts)
+    amounts = " and ".join(
+        f"{counts[kind]:,} {_many(kind, counts[kind])}" for kind in planned.columns.originals
+    )
+    left_out = planned.originals_left_out.items()
+    left = "; ".join(f"{count:,} {FAULTS[fault]}" for fault, count in left_out)
     st.text(f"Paired texts: {amounts}." + (f" Left out: {left}." if left else ""))
     accept = st.checkbox(
         "Accept these with the labels of their data set",

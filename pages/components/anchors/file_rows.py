@@ -1,15 +1,19 @@
 """Preview of a file: what happens to its rows, why, and how long they are."""
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import streamlit as st
 
 from curation.anchors.checks import LABELS
-from curation.anchors.importing.file_table import FileTable
+from curation.anchors.importing.adding import candidates as likely_columns
+from curation.anchors.importing.labels import LabelledTable
 from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.anchors.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.plurals import counted
+from curation.tables.columns import FileTable
 from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
 
@@ -17,8 +21,9 @@ FATES = {
     Fate.NEW: "New",
     Fate.SUSPICIOUS: "Suspicious",
     Fate.DUPLICATE: "Duplicate",
-    Fate.IMPOSSIBLE: "Impossible",
+    Fate.IMPOSSIBLE: "Left out",
 }
+ADD = "Add"
 ALL = "all"
 A_PAGE = 50
 """Rows per page."""
@@ -34,10 +39,16 @@ def anchors(count: int) -> str:
     return counted(count, "anchor")
 
 
-def draw(shown: Preview, table: FileTable, *, key: str) -> None:
-    """Show the counts as a choice, and one page of the chosen rows."""
+def draw(shown: Preview, table: FileTable, *, key: str) -> set[int]:
+    """Show the counts as a choice, and one page of the chosen rows.
+
+    Returns:
+        The lines of the suspicious rows that were ticked.
+    """
+    ticked: set[int] = st.session_state.setdefault(f"anchors-ticked-{key}", set())
     counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
-    chosen = st.segmented_control(
+    place = st.container(horizontal=True, vertical_alignment="center")
+    chosen = place.segmented_control(
         "Rows",
         [name for name in counts if counts[name] or name == Fate.NEW],
         default=ALL,
@@ -47,7 +58,35 @@ def draw(shown: Preview, table: FileTable, *, key: str) -> None:
         format_func=lambda name: f"{FATES.get(name, 'All rows')} {counts[name]:,}",
     )
     rows = shown.rows if chosen == ALL else shown.of(Fate(chosen))
-    _page(rows, table, key=f"{key}-{chosen}")
+    reason = None
+    if chosen == Fate.SUSPICIOUS:
+        found = Counter(finding.reason for row in rows for finding in row.findings)
+        reason = place.selectbox(
+            "Reason",
+            [None, *found],
+            format_func=lambda one: f"{LABELS[one]} ({found[one]:,})" if one else "All reasons",
+            key=f"anchors-reason-{key}",
+            label_visibility="collapsed",
+            width=280,
+        )
+        if reason:
+            rows = [row for row in rows if any(one.reason is reason for one in row.findings)]
+    ticks = ticked if chosen == Fate.SUSPICIOUS else None
+    _page(rows, table, ticks, key=f"{key}-{chosen}-{reason}")
+    return ticked
+
+
+def candidates(table: LabelledTable) -> None:
+    """The columns that may contain the sentences, with some of their texts."""
+    st.text("No name shows which column has the sentences. Choose one above.")
+    st.dataframe(
+        [
+            {"Column": column, **{f"Example {n}": text for n, text in enumerate(texts, 1)}}
+            for column, texts in likely_columns(table).items()
+        ],
+        hide_index=True,
+        key="anchors-candidates",
+    )
 
 
 def reasons(shown: Preview, *, key: str) -> None:
@@ -62,7 +101,7 @@ def reasons(shown: Preview, *, key: str) -> None:
     )
 
 
-def _page(rows: Sequence[FileRow], table: FileTable, *, key: str) -> None:
+def _page(rows: Sequence[FileRow], table: FileTable, ticked: set[int] | None, *, key: str) -> None:
     pages = max(1, -(-len(rows) // A_PAGE))
     number = 1
     if pages > 1:
@@ -79,26 +118,35 @@ def _page(rows: Sequence[FileRow], table: FileTable, *, key: str) -> None:
             last = min(first + A_PAGE, len(rows))
             st.caption(f"Rows {first + 1:,} to {last:,} of {len(rows):,}")
     place = table.unit.capitalize()
-    st.dataframe(
-        [
-            {
-                place: row.line,
-                "Result": FATES[row.fate],
-                "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
-                "Why": " ".join(finding.sentence for finding in row.findings),
-            }
-            for row in rows[(number - 1) * A_PAGE : number * A_PAGE]
-        ],
-        hide_index=True,
-        key=f"anchors-rows-{key}",
-        height="auto" if len(rows) < 8 else 320,
-        column_config={
+    part = rows[(number - 1) * A_PAGE : number * A_PAGE]
+    cells = [
+        ({} if ticked is None else {ADD: row.line in ticked})
+        | {
+            place: row.line,
+            "Result": FATES[row.fate],
+            "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
+            "Why": " ".join(finding.sentence for finding in row.findings),
+        }
+        for row in part
+    ]
+    kept: Any = {
+        "hide_index": True,
+        "height": "auto" if len(rows) < 8 else 320,
+        "column_config": {
+            ADD: st.column_config.CheckboxColumn(width=70, pinned=True),
             place: st.column_config.NumberColumn(width=60, pinned=True, format="localized"),
             "Text": st.column_config.TextColumn(width="medium"),
             "Result": st.column_config.TextColumn(width=90),
             "Why": st.column_config.TextColumn(width="medium"),
         },
-    )
+    }
+    if ticked is None:
+        st.dataframe(cells, key=f"anchors-rows-{key}", **kept)
+        return
+    fixed = [place, "Result", "Text", "Why"]
+    edited = st.data_editor(cells, key=f"anchors-ticks-{key}-{number}", disabled=fixed, **kept)
+    for row, cell in zip(part, edited, strict=True):
+        (ticked.add if cell[ADD] else ticked.discard)(row.line)
 
 
 def lengths_chart(rows: Sequence[FileRow]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from curation.tables.table import Table
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.cells import Meanings, parse_meanings
 from curation.variants.importing.choices import fitting_types
@@ -16,7 +17,6 @@ from curation.variants.importing.roles import (
     with_given,
 )
 from curation.variants.importing.staged import Staged
-from curation.variants.importing.tables.table import Table
 from curation.variants.importing.unclear import Field, Unclear
 from db.errors import HedgerowError
 from pages.components.shared.formatting.label import plain

@@ -5,6 +5,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.anchors.importing.insert import About
+from curation.tables.decoding import ACCEPTED, MAX_BYTES
+from curation.tables.files import Parts, parts_of_upload
+from curation.tables.table import Table, open_table
 from curation.taxonomy.project_types import types_version
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.import_run import KIND, create_import
@@ -13,8 +16,6 @@ from curation.variants.importing.preview import Preview, preview, project_state
 from curation.variants.importing.roles import Role, check_roles
 from curation.variants.importing.staged import Staged
 from curation.variants.importing.staging import stage
-from curation.variants.importing.tables.parts import ACCEPTED, MAX_BYTES, Parts, parts_of_upload
-from curation.variants.importing.tables.table import Table, open_table
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run
@@ -70,11 +71,13 @@ def importer() -> None:
 @st.cache_resource(max_entries=2, ttl=3600, show_spinner="Reading …")
 def _opened(key: str, name: str, _data: bytes) -> _Opened:
     parts = parts_of_upload(_data, name)
-    return _Opened(parts, open_table(parts))
+    return _Opened(parts, open_table(parts, is_prose=False))
 
 
 @st.cache_resource(max_entries=3, ttl=3600, show_spinner="Reading every row …")
-def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _Opened) -> Staged:
+def _staged(
+    key: str, roles: dict[str, str], meanings: str, language: str, types: str, _file: _Opened
+) -> Staged:
     """Cached without copying and never changed; it owns its file."""
     return stage(
         _file.table,
@@ -82,6 +85,7 @@ def _staged(key: str, roles: dict[str, str], meanings: str, types: str, _file: _
         roles=roles,
         types=open_project.every_type(),
         meanings=variant_columns.parsed_meanings(meanings),
+        language=language,
     )
 
 
@@ -96,8 +100,10 @@ def _preview(
 def _below_file(file: _Opened, *, key: str) -> None:
     """Everything below the file: columns, questions, preview and button."""
     table = file.table
-    if table.kind != "table":
-        st.text(f"Read as an export of {table.kind}, with one row per answer.")
+    if table.tool:
+        st.text(f"Read as an export of {table.tool}, with one row per answer.")
+    for note in table.notes:
+        st.text(note)
     types = open_project.every_type()
     roles = variant_columns.roles_of(table, types, key=key)
     meanings = variant_columns.meanings(roles, key=key)
@@ -112,7 +118,9 @@ def _below_file(file: _Opened, *, key: str) -> None:
     )
     # The code below can fail. The fields above keep their input because they are already rendered.
     check_roles(roles, columns=table.columns, name=table.name)
-    staged = _staged(key, roles, meanings, open_project.ask(types_version), file)
+    language = about.language if about else "en"
+    version = open_project.ask(types_version)
+    staged = _staged(key, roles, meanings, language, version, file)
     undecided = variant_columns.undecided(staged, types, key=key)
     if about is None:
         st.caption("Enter the name of the source.")

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from pages.components.benchmarks import objective_chart
 from pages.components.shared.charts import save
 from pages.components.shared.formatting.decimals import decimals

@@ -7,7 +7,7 @@ import streamlit as st
 from curation.review.people.roles import Role
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, rights, signin
-from training.evaluation.probe_files import FILE_TYPES, Pasted, parse_file, parse_pasted
+from training.evaluation.probe_files import Pasted, parse_file, parse_pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
     GROUPS_SET,
@@ -85,11 +85,10 @@ def _brought(key: str) -> None:
     st.text_area("Sentences, pairs or groups", key=f"{key}-text", height=150, help=_FORMAT)
     st.file_uploader(
         "Or a file",
-        type=list(FILE_TYPES),
         key=_file_key(key),
         max_upload_size=MAX_FILE,
-        help="UTF-8. CSV, TSV or JSON Lines with the columns anchor and text, or anchor, "
-        "contradicted, weakened and affirmed; or plain text in the format above.",
+        help="A table with the columns anchor and text, or anchor, contradicted, weakened and "
+        "affirmed; or plain text in the format above.",
     )
 
 

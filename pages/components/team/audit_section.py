@@ -7,10 +7,10 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.anchors.sources import sources_in_use
-from curation.release.export.file_formats import csv_bytes
 from curation.review.audit.entries import COLUMNS, Entry, Filters, Kind
 from curation.review.audit.reading import START, Place, all_rows, page
 from curation.review.people.reviewers import reviewer_names
+from curation.tables.spreadsheets import csv_bytes
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local
 from pages.components.shared.formatting.diff import join

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
 from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people.statistics import (
@@ -16,6 +15,7 @@ from curation.review.people.statistics import (
     person_figures,
     table,
 )
+from curation.tables.spreadsheets import csv_bytes
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants import empty_state

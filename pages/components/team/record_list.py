@@ -6,7 +6,6 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.plurals import counted
-from curation.release.export.file_formats import csv_bytes
 from curation.review.agreement.figures import differing
 from curation.review.agreement.overlap import Overlap
 from curation.review.agreement.records import (
@@ -19,6 +18,7 @@ from curation.review.agreement.records import (
 )
 from curation.review.browser_window.messages import reason
 from curation.review.status import status_label
+from curation.tables.spreadsheets import csv_bytes
 from db.models import Verdict
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join

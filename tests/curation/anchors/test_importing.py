@@ -14,7 +14,6 @@ from sqlmodel import SQLModel, col
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.checks import Reason, has_several_sentences
 from curation.anchors.importing import anchor_rows
-from curation.anchors.importing.formats import read_file, read_pasted
 from curation.anchors.importing.insert import (
     About,
     Added,
@@ -23,6 +22,7 @@ from curation.anchors.importing.insert import (
     check_source,
     earlier_import,
 )
+from curation.anchors.importing.labels import read_file, read_pasted
 from curation.anchors.importing.nli_texts import Fault, Originals, guess_columns, read_originals
 from curation.anchors.importing.preview import Fate, Preview, preview
 from curation.anchors.importing.sample import allocate, length_band, lengths, stratified_sample
@@ -115,7 +115,7 @@ def load(
     return add_anchors(
         session,
         shown,
-        shown.chosen(include_suspicious=True, **more),
+        shown.chosen(suspicious=True, **more),
         about=About(source),
         paired=PairedTexts(originals, accept),
         file="nli.csv",
@@ -159,7 +159,7 @@ def test_the_impossible_is_reported_and_never_chosen(session: Session) -> None:
     reasons = [reason for fate, (reason,) in found(shown)[:5] if fate is Fate.IMPOSSIBLE]
     no_text, empty = Reason.NOT_TEXT, Reason.EMPTY
     assert reasons == [no_text, empty, empty, no_text, Reason.TOO_LONG]
-    assert [row.line for row in shown.chosen(include_suspicious=True)] == [6]
+    assert [row.line for row in shown.chosen(suspicious=True)] == [6]
     assert all(row.text.encode("utf-8", "strict") is not None for row in shown.rows), "can be shown"
 
 
@@ -210,7 +210,7 @@ def test_counts_add_up_to_the_rows(session: Session) -> None:
 
 def test_a_genre_that_is_too_long_is_reported_with_its_line(session: Session) -> None:
     table = read_file(b"text,genre\nHi there,a\nYou too," + b"g" * 81 + b"\n", name="a.csv")
-    with pytest.raises(HedgerowError, match="on line 3 of a.csv"):
+    with pytest.raises(HedgerowError, match="On line 3 of a.csv"):
         preview(session, table, column="text", genre_column="genre")
 
 
@@ -385,7 +385,7 @@ def test_a_sample_is_no_larger_than_the_rows_and_keeps_the_genres_proportions(
     shown = looked(session, "The bridge is safe.\nIs it?")
     with pytest.raises(HedgerowError, match="at most 1 "):
         shown.chosen(sample=2)
-    assert len(shown.chosen(sample=2, include_suspicious=True)) == 2
+    assert len(shown.chosen(sample=2, suspicious=True)) == 2
     lines = [f"The thing number {n} is here.,{'news' if n % 4 else 'law'}" for n in range(100)]
     table = read_file(("text,genre\n" + "\n".join(lines)).encode(), name="a.csv")
     shown = preview(session, table, column="text", genre_column="genre")

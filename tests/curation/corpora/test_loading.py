@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
-from curation.anchors.importing.formats import read_pasted
 from curation.anchors.importing.insert import About, add_anchors
+from curation.anchors.importing.labels import read_pasted
 from curation.anchors.importing.preview import preview
 from curation.anchors.sources import sources_in_use
 from curation.content_uids import anchor_uid, canonical, in_pending_fifth

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.importing.formats import read_file
+from curation.anchors.importing.labels import read_file
 from curation.partial_files import new_partial
 from curation.release.export import table_rows
 from curation.release.export.export_formats import export_format, format_names

@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from curation.corpora.corpus import STARTER
+from curation.tables.files import parts_of_path, parts_of_upload
+from curation.tables.table import Table, open_table
 from curation.taxonomy.built_in import TAXONOMY
 from curation.variants.importing.roles import (
     Role,
@@ -24,8 +26,6 @@ from curation.variants.importing.roles import (
     types_by_name,
     with_given,
 )
-from curation.variants.importing.tables.parts import parts_of_path, parts_of_upload
-from curation.variants.importing.tables.table import Table, open_table
 from curation.variants.importing.untyped import OPEN, Typed, cue_of, type_of
 from db.errors import HedgerowError
 
@@ -50,7 +50,7 @@ def lines(rows: list[dict[str, Any]]) -> bytes:
 
 
 def table_of(data: bytes, name: str = "mine") -> Table:
-    return open_table(parts_of_upload(data, name))
+    return open_table(parts_of_upload(data, name), is_prose=False)
 
 
 def cells(data: bytes, name: str = "mine") -> list[dict[str, Any]]:
@@ -110,7 +110,7 @@ def test_variants_are_read_from_a_folder_or_an_archive_and_triples_are_not(tmp_p
 
 
 def test_a_folder_holds_files_with_the_same_columns(tmp_path: Path) -> None:
-    with pytest.raises(HedgerowError, match="a file of variants"):
+    with pytest.raises(HedgerowError, match="Expected a table"):
         parts_of_path(tmp_path)
     (tmp_path / "a.csv").write_text("anchor,verbal\nIt rains.,It does not rain.\n")
     (tmp_path / "b.csv").write_text("anchor,word\nIt rains.,It may rain.\n")
@@ -139,7 +139,7 @@ def test_a_task_of_label_studio_is_a_row_for_each_annotator() -> None:
         {"id": 2, "data": {"anchor": "It snows.", "text": "It may snow."}, "annotations": []},
     ]
     table = table_of(json.dumps(tasks).encode())
-    assert table.kind == "Label Studio"
+    assert table.tool == "Label Studio"
     assert table.columns == ("anchor", "text", "verdict", "type", "annotator")
     base = {"anchor": "It rains.", "text": "It may rain."}
     assert [row.cells for row in table.rows()] == [
@@ -190,7 +190,7 @@ def test_a_task_of_label_studio_is_a_row_for_each_annotator() -> None:
 @pytest.mark.parametrize("write", [lines, parquet])
 def test_a_record_of_argilla_is_a_row_for_each_annotator(record: Any, write: Any) -> None:
     table = table_of(write([record]))
-    assert table.kind == "Argilla"
+    assert table.tool == "Argilla"
     assert [row.cells for row in table.rows()] == [
         {
             "anchor": "It rains.",
@@ -214,7 +214,6 @@ def excel() -> bytes:
     [
         (b"", "mine is empty"),
         (b"\n\n", "blank lines"),
-        (b"anchor\nIt rains.\n", "on line 1 of mine"),
         (b"a,b\n1,2,3\n", "2 fields as in the header, found 3 on line 2"),
         (b'a,b\n"1,2\n', "line 2 of mine has a quotation mark"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "131,072"),
@@ -224,14 +223,14 @@ def excel() -> bytes:
         ("a,b".encode("utf-32"), "UTF-32"),
         (b'{"a": 1}\n{"a": 1,\n', "line 2 of mine"),
         (b'{"a": 1, "a": 2}\n', "twice"),
-        (b"[1, 2]", "after record 0"),
-        (b'[{"a": 1}, {"b"', "after record 1"),
-        (b"[]", "no rows"),
+        (b'[{"a": 1}, 2]', "record 2 of mine, found a number"),
+        (b'[{"a": 1}, {"b"', "at record 2"),
+        (b"[]", "blank lines"),
         (b"PAR1" + b"x" * 50, "Parquet"),
         (b"%PDF-1.7", "PDF"),
         (b"PK\x03\x04" + b"x" * 50, "zip archive"),
         (excel(), "Excel"),
-        (b"a,a\n1,2\n", "'a' twice in mine"),
+        (b"a,a\n1,2\n", "'a' twice in line 1 of mine"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_fault(data: bytes, fact: str) -> None:

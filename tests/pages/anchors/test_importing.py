@@ -13,9 +13,9 @@ from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
 from cli.serve import OPTIONS
-from curation.anchors.importing.formats import read_pasted
 from curation.anchors.importing.insert import KIND as ADD_ANCHORS
 from curation.anchors.importing.insert import About, add_anchors
+from curation.anchors.importing.labels import read_pasted
 from curation.anchors.importing.preview import preview
 from curation.anchors.importing.sample import lengths
 from curation.corpora import corpus_run
@@ -307,7 +307,7 @@ def test_a_file_is_shown_row_by_row_and_added_once(
 ) -> None:
     app = upload_anchors(adding, CSV)
     found = rows(app, "Result")
-    results = ["New", "New", "Duplicate", "Suspicious", "Impossible", "New"]
+    results = ["New", "New", "Duplicate", "Suspicious", "Left out", "New"]
     assert [row["Result"] for row in found] == results
     assert "line 2" in str(found[2]["Why"])
     wording(app, "anchors", "a file to add")

@@ -266,7 +266,7 @@ def test_no_name_leaves_the_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_a_wrong_file_is_refused_by_its_own_name_and_leaves_nothing(tmp_path: Path) -> None:
-    for content, fact in ((lines(NEVIR), "line 1 of 'x.jsonl'"), (b"\xff\xfe", "UTF-8.*'x.jsonl'")):
+    for content, fact in ((lines(NEVIR), "line 1 of x.jsonl"), (b"\xff\xffx", "UTF-8.*line 1")):
         with pytest.raises(HedgerowError, match=fact) as raised:
             keep_data(tmp_path, "semantoneg", {"x.jsonl": content})
         assert str(tmp_path) not in str(raised.value)
@@ -297,7 +297,7 @@ def test_the_users_sentences_become_a_suite(tmp_path: Path) -> None:
     kept = keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, rows[0]]).encode()})
     assert kept.name == "own.jsonl"
     assert len(SemAntoNeg.read(tmp_path / kept.file).items) == 4
-    with pytest.raises(HedgerowError, match=r"line 3 of 'own.csv'"):
+    with pytest.raises(HedgerowError, match=r"line 3 of own.csv"):
         keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, *rows]).encode()})
     assert kept_data(tmp_path) == [kept]
 

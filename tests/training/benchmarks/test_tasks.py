@@ -173,9 +173,9 @@ def test_the_requested_document_must_rank_above_the_excluded_one(tmp_path: Path)
 @pytest.mark.parametrize("index", [[0], [0, 3], [0, -1], "01", [0, True], [0, 1, 2]])
 def test_a_place_that_is_not_in_the_corpus(tmp_path: Path, index: object) -> None:
     bad = exclusions(tmp_path, [EXCLUIR[0], {"RQ_rewrite": "q", "corpus_sub_index": index}])
-    with pytest.raises(HedgerowError, match="below 3, on entry 2"):
+    with pytest.raises(HedgerowError, match="below 3, on record 2"):
         ExcluIR.read(bad)
-    with pytest.raises(HedgerowError, match=r"corpus.json.*entry 2"):
+    with pytest.raises(HedgerowError, match=r"record 2 of corpus.json"):
         ExcluIR.read(exclusions(tmp_path, EXCLUIR, ["a", 3]))
 
 
@@ -190,20 +190,20 @@ def entry(**change: object) -> str:
 @pytest.mark.parametrize(
     ("kind", "content", "fact"),
     [
-        (NevIR, '{"q1": "a", "q2": "b", "doc1": "c"}', "'doc2' on line 1 of 'f.jsonl'"),
-        (NevIR, '\n{"q1": "a", "q2": " ", "doc1": "c", "doc2": "d"}', "line 2 of 'f.jsonl'"),
+        (NevIR, '{"q1": "a", "q2": "b", "doc1": "c"}', "'doc2' on line 1 of f.jsonl"),
+        (NevIR, '\n{"q1": "a", "q2": " ", "doc1": "c", "doc2": "d"}', "line 2 of f.jsonl"),
         (NevIR, '{"q1": 3, "q2": "b", "doc1": "c", "doc2": "d"}', "'q1' on line 1"),
-        (NevIR, "[1]", "entry 1"),
+        (NevIR, "[1]", "'q1'"),
         (NevIR, "", "nothing in 'f.jsonl'"),
-        (NevIR, '[{"q1": ', "line 1"),
+        (NevIR, '[{"q1": ', "record 1"),
         (NevIR, '{"q1": "a", "q1": "b"}', "'q1'.*twice"),
         (NevIR, '{"q1": "\\ud800"}', "half a character"),
         (NevIR, b"\xff\xfe\x00", "UTF-8"),
         (NevIR, None, "Could not read"),
-        (Cannot, "premise\thypothesis\tscore\na\tb\t1", "'label' on line 2 of 'f.tsv'"),
+        (Cannot, "premise\thypothesis\tscore\na\tb\t1", "'label' on line 2 of f.tsv"),
         (Cannot, f"{LABEL}\na\tb\tyes", "'label' on line 2"),
         (Cannot, f"{LABEL}\na\tb\tnan", "'label' on line 2"),
-        (Cannot, f"{LABEL}\na\tb\t1\na\t\t0", "line 3 of 'f.tsv'"),
+        (Cannot, f"{LABEL}\na\tb\t1\na\t\t0", "line 3 of f.tsv"),
         (Cannot, f"{LABEL}\na\tb\t1\na\tc\t1", "the same score"),
         (Cannot, f"{LABEL}\na\tb", "found 2 on line 2"),
         (
@@ -212,12 +212,12 @@ def entry(**change: object) -> str:
             '{"sentence1": "a", "sentence2": "b", "score": 2}',
             "'score' on line 2",
         ),
-        (SemAntoNeg, "a,b\n1,2", "'a,b' on line 1"),
-        (SemAntoNeg, entry(sentences=["a", "b"]), "'sentences' on line 1 of 'f.jsonl'"),
+        (SemAntoNeg, "a,b\n1,2", "'sentences' on line 1"),
+        (SemAntoNeg, entry(sentences=["a", "b"]), "'sentences' on line 1 of f.jsonl"),
         (SemAntoNeg, entry(sentences=["a", "b", ""]), "'sentences'"),
-        (SemAntoNeg, entry(label=3), "'label' on line 1 of 'f.jsonl', found 3"),
+        (SemAntoNeg, entry(label=3), "'label' on line 1 of f.jsonl, found 3"),
         (SemAntoNeg, entry(label="2"), "'label'"),
-        (SemAntoNeg, entry(input=None), "'input' on line 1 of 'f.jsonl'"),
+        (SemAntoNeg, entry(input=None), "'input' on line 1 of f.jsonl"),
     ],
 )
 def test_a_wrong_file_is_named_in_one_sentence(
@@ -501,7 +501,7 @@ def test_a_file_holds_sentences_pairs_or_forms(tmp_path: Path) -> None:
     [
         ("a.txt", "", "nothing in 'a.txt'"),
         ("a.txt", "Tea is nice.\nThe sea is blue.", "none in 2 sentences.*'Tea is nice"),
-        ("a.jsonl", '{"x": 1}', "'sentence' or 'text' on line 1 of 'a.jsonl'"),
+        ("a.jsonl", '{"x": 1}', "'sentence' or 'text' on line 1 of a.jsonl"),
         ("a.csv", "sentence1,other\na,b\n", "'sentence2' or 'sent2' on line 2"),
         ("a.txt", "Tea\0 is not hot.", r"U\+0000"),
     ],

@@ -1,17 +1,14 @@
-"""Reading benchmark files (JSON, JSON Lines, CSV, TSV, Parquet), local or on the model hub."""
+"""Reading benchmark files, local or on the model hub."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from curation.anchors.importing.delimited import read_csv, read_tsv
-from curation.anchors.importing.file_table import FileTable
-from curation.anchors.importing.records import read_parquet
 from curation.encoders.model_folders import NO_HUB, unreachable
-from curation.strict_json import JsonError, read_json
+from curation.tables.columns import named
+from curation.tables.table import open_bytes
 from db.errors import HedgerowError
 from db.named_files import expanded, read_bytes, read_text
 from training.hub.offline import asked_once
@@ -54,6 +51,11 @@ class FileRecord(NamedTuple):
         value = self.value(*names)
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(f"a text in {_quoted(names)}", value)
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise HedgerowError(
+                f"Expected a text in {_quoted(names)} on {self.where}, found half a character (a "
+                "lone surrogate)."
+            )
         return value.strip()
 
     def number(self, name: str) -> float:
@@ -74,14 +76,13 @@ class FileRecord(NamedTuple):
         return number
 
     def value(self, *names: str) -> Any:
-        """The value of the first of these columns that exists.
+        """The value of the first of these columns that exists; case does not matter.
 
         Raises:
             HedgerowError: none of the columns exists.
         """
-        for name in names:
-            if name in self.values:
-                return self.values[name]
+        if (name := named(list(self.values), [name.casefold() for name in names])) is not None:
+            return self.values[name]
         found = ", ".join(repr(str(name)[:_SHOWN]) for name in list(self.values)[:12]) or "none"
         raise HedgerowError(f"Expected {_quoted(names)} on {self.where}, found {found}.")
 
@@ -104,7 +105,7 @@ def _quoted(names: Any) -> str:
 
 
 def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
-    """The rows of a JSON list, of JSON Lines, of a table with a header, or of Parquet.
+    """The rows of a table in any format that ``curation.tables`` reads.
 
     Args:
         source: a path, or `HUB` and a place on the model hub.
@@ -114,79 +115,14 @@ def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
         HedgerowError: the file can't be read or has another format.
     """
     path = local(source)
-    name = repr(path.name[:_SHOWN])
-    if path.suffix.lower() == ".parquet":
-        content = read_bytes(path, kind="a benchmark", largest=LARGEST_FILE)
-        yield from _rows(lambda: read_parquet(content, name=name), name, expects)
-        return
-    text = decoded(path)
-    if not text.strip("\ufeff \t\r\n"):
+    content = read_bytes(path, kind="a benchmark", largest=LARGEST_FILE)
+    if not content.strip(b"\xef\xbb\xbf \t\r\n"):
         raise nothing_in(source, expects=expects)
-    if path.suffix.lower() in (".tsv", ".tab", ".csv"):
-        read: Callable[..., FileTable] = read_csv if path.suffix.lower() == ".csv" else read_tsv
-        yield from _rows(lambda: read(text, name=name), name, expects)
-        return
-    for where, value in _json(text, name, expects):
-        if not isinstance(value, dict):
-            raise HedgerowError(f"Expected {expects}, found {described(value)} on {where}.")
-        yield FileRecord(where, value)
-
-
-def _rows(read: Callable[[], FileTable], name: str, expects: str) -> Iterator[FileRecord]:
-    """The rows of a table; of a Parquet file only the text columns."""
     try:
-        table = read()
+        for row in open_bytes(content, path.name).rows():
+            yield FileRecord(row.place, row.cells)
     except HedgerowError as error:
         raise HedgerowError(f"Expected {expects}: {error}") from error
-    for number, line in enumerate(table.lines):
-        values = {column: cells[number] for column, cells in table.cells.items()}
-        yield FileRecord(f"{table.unit} {line:,} of {name}", values)
-
-
-def json_list(path: Path, *, expects: str) -> list[Any]:
-    """The values of a JSON list.
-
-    Raises:
-        HedgerowError: the file can't be read, or holds something else.
-    """
-    return [value for _, value in _json(decoded(path), repr(path.name[:_SHOWN]), expects)]
-
-
-def _json(text: str, name: str, expects: str) -> Iterator[tuple[str, Any]]:
-    """The values of a list or of lines, each with its position."""
-    if text.lstrip()[:1] == "[":
-        try:
-            values = read_json(text)
-        except JsonError as error:
-            raise HedgerowError(
-                f"Expected {expects}, found no JSON on line {error.line:,} of {name} ({error})."
-            ) from None
-        for number, value in enumerate(values, start=1):
-            yield _whole(f"entry {number:,} of {name}", value, text, expects)
-        return
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            where = f"line {number:,} of {name}"
-            try:
-                value = read_json(line)
-            except JsonError as error:
-                raise HedgerowError(
-                    f"Expected {expects}, found no JSON but {described(line.strip())} on {where} "
-                    f"({error})."
-                ) from None
-            yield _whole(where, value, line, expects)
-
-
-def _whole(where: str, value: Any, text: str, expects: str) -> tuple[str, Any]:
-    """The value, if it can be stored. A JSON escape can contain half a character."""
-    if "\\ud" in text.lower():
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise HedgerowError(
-                f"Expected {expects}, found half a character (a lone surrogate) on {where}."
-            ) from None
-    return where, value
 
 
 def decoded(path: Path) -> str:

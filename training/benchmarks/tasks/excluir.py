@@ -13,7 +13,6 @@ from training.benchmarks.data.file_reading import (
     FileRecord,
     at_least_one,
     described,
-    json_list,
     local,
     records,
     source_or_hub,
@@ -91,7 +90,7 @@ class ExcluIR(Benchmark[Exclusion]):
 
 def _corpus(path: Path) -> list[str]:
     expects = f"ExcluIR's {CORPUS}, a list of documents, next to {QUERIES}"
-    documents = json_list(path, expects=expects)
+    documents = [record.value("text") for record in records(path, expects=expects)]
     for number, document in enumerate(documents, start=1):
         if not isinstance(document, str):
             raise HedgerowError(

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from curation.plurals import counted
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks.items import single, token_chart
 from pages.components.benchmarks.items.error_outcomes import BenchmarkSide

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from curation.plurals import counted
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks.items.single import LABELS
 from pages.components.benchmarks.names import BREAKDOWNS

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
 from curation.release.overlap import EXAMPLES, SHORTEST
 from curation.release.overlap_fields import SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
+from curation.tables.spreadsheets import csv_bytes
 from db.models import Release
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.decimals import percentages

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from curation.plurals import counted
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from pages.components.shared.scores import grid
 from training.benchmarks.results.paper_tables import Line, latex
 from training.benchmarks.results.score_file import as_table, titles

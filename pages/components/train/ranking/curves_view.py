@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from db.models import Run
 from pages.components.shared.charts import plot, save
 from pages.components.shared.formatting.decimals import percentages

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.formatting import clock
 from pages.components.shared.runs import no_results

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from training.retention.bundled_texts import BundledText, bundled_texts
 from training.retention.documents import documents
 from training.retention.topics import topics

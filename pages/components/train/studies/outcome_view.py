@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.release.export.file_formats import csv_bytes
+from curation.tables.spreadsheets import csv_bytes
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.charts import save

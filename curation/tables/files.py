@@ -1,4 +1,4 @@
-"""Finds the files of a table of variants: one file, or those in a folder or a zip archive."""
+"""Find the files of a table: one file, or those in a folder or a zip archive."""
 
 import hashlib
 import io
@@ -7,17 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
-from curation.anchors.importing.decoding import check_kind
+from curation.tables.decoding import check_kind, check_size
 from db.errors import HedgerowError
 from db.named_files import resolved
 
-MAX_BYTES = 500 * 1024 * 1024
-"""Maximum size, for a folder or an archive of all its files together."""
-
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".json")
 """File name extensions. In a folder, only files with the first one that occurs are read."""
-
-ACCEPTED = "CSV, TSV, JSON Lines, Parquet, or an export from Hedgerow, Label Studio or Argilla"
 
 _OWN_TABLES = ("variants", "pairs")
 """Files in a Hedgerow export that contain more than its triples, and are read instead."""
@@ -52,7 +47,7 @@ class Parts(NamedTuple):
 
 
 def parts_of_path(path: Path) -> Parts:
-    """Return the parts of a file, a folder or a zip archive.
+    """The parts of a file, a folder or a zip archive.
 
     Raises:
         HedgerowError: it is empty, too large or of another kind, or contains no table.
@@ -65,17 +60,17 @@ def parts_of_path(path: Path) -> Parts:
         inside = {one.relative_to(place).as_posix(): one for one in found}
         sizes = {name: one.stat().st_size for name, one in inside.items()}
         return _several(name, sizes, lambda one: inside[one].open("rb"))
-    _check_size(place.stat().st_size, name)
+    check_size(place.stat().st_size, name)
     return _one(name, lambda: place.open("rb"))
 
 
 def parts_of_upload(data: bytes, name: str) -> Parts:
-    """Return the parts of an uploaded file or zip archive.
+    """The parts of an uploaded file or zip archive.
 
     Raises:
         HedgerowError: as in ``parts_of_path``.
     """
-    _check_size(len(data), _shortened(name))
+    check_size(len(data), _shortened(name))
     return _one(_shortened(name), lambda: io.BytesIO(data))
 
 
@@ -89,7 +84,7 @@ def _one(name: str, opened: Callable[[], BinaryIO]) -> Parts:
 
 
 def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
-    """Return the tables in a zip archive by name; None if it has none, like an office file.
+    """The tables in a zip archive by name; None if it has none, like an office file.
 
     Raises:
         HedgerowError: it is damaged, or too large when unpacked.
@@ -99,7 +94,7 @@ def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
             names = _tables(entry.filename for entry in archive.infolist() if not entry.is_dir())
             if not names:
                 return None
-            _check_size(sum(archive.getinfo(name).file_size for name in names), "the archive")
+            check_size(sum(archive.getinfo(name).file_size for name in names), "the archive")
             return {name: archive.read(name) for name in names}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
         raise HedgerowError(
@@ -116,10 +111,9 @@ def _several(name: str, sizes: dict[str, int], opened: Callable[[str], BinaryIO]
     names = _tables(sizes)
     if not names:
         raise HedgerowError(
-            f"Expected a file of variants in {name} ({', '.join(ENDINGS)}), found none; choose "
-            "another folder."
+            f"Expected a table in {name} ({', '.join(ENDINGS)}), found none; choose another folder."
         )
-    _check_size(sum(sizes[one] for one in names), name)
+    check_size(sum(sizes[one] for one in names), name)
     return _hashed(name, [Part(_shortened(one), _opener(opened, one)) for one in names])
 
 
@@ -128,7 +122,7 @@ def _opener(opened: Callable[[str], BinaryIO], name: str) -> Callable[[], Binary
 
 
 def _tables(names: Iterable[str]) -> list[str]:
-    """Choose the files to read together: those with the most complete table, in one format."""
+    """The files to read together: those with the most complete table, in one format."""
     paths = [path for path in map(PurePosixPath, sorted(names)) if path.suffix.lower() in ENDINGS]
     paths = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
     for table in _OWN_TABLES:
@@ -146,16 +140,6 @@ def _hashed(name: str, files: Sequence[Part]) -> Parts:
             while block := file.read(1 << 20):
                 digest.update(block)
     return Parts(name, files, digest.hexdigest())
-
-
-def _check_size(size: int, name: str) -> None:
-    if not size:
-        raise HedgerowError(f"{name} is empty; choose a file with one variant per row.")
-    if size > MAX_BYTES:
-        raise HedgerowError(
-            f"Expected at most {MAX_BYTES >> 20} MB, found {size >> 20:,} MB in {name}; split it "
-            "and import the parts one after another."
-        )
 
 
 def _shortened(name: str) -> str:

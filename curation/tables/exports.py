@@ -1,0 +1,316 @@
+"""Flatten the records of annotation tools into one row per annotator's answer.
+
+A record has three parts that are kept apart: its fields, its metadata, and the answers of each
+annotator. An answer never overwrites a field of the same name: it gets a column of its own, called
+``NAME (answer)``, or ``NAME (own wording)`` if it is a text that the annotator wrote. Answers of
+one annotator to the same question on several regions, or several choices, stay a list, which is no
+verdict. Predictions and suggestions by models are left out, as are answers that an annotator
+skipped or discarded.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+Cells = dict[str, Any]
+
+ANNOTATOR = "annotator"
+"""The column with the annotator's name."""
+
+ANSWER, OWN_WORDING = " (answer)", " (own wording)"
+"""What follows the name of a field in the column of an answer with the same name."""
+
+_SUBMITTED = (None, "submitted")
+_TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_type"}
+_LABEL_STUDIO_FACTS = {"annotation_id", "lead_time", "created_at", "updated_at", "agreement"}
+_PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens", "spans", "_view_id"}
+_TRUE = (True, 1, "true", "1")
+
+
+class Tool(NamedTuple):
+    """What wrote a file.
+
+    Attributes:
+        name: '' if nothing shows it.
+        rows: returns the flat rows of one record.
+    """
+
+    name: str
+    rows: Callable[[Cells], Iterator[Cells]]
+
+
+def tool_of(records: Sequence[Cells]) -> Tool:
+    """Recognise the tool by the first records of a file."""
+    keys = set().union(*records)
+    for tool, is_its in _TOOLS:
+        if is_its(keys, records):
+            return tool
+    return Tool("", _as_it_is)
+
+
+def _all_have(records: Sequence[Cells], key: str) -> bool:
+    return all(isinstance(record.get(key), dict) for record in records)
+
+
+def _as_it_is(record: Cells) -> Iterator[Cells]:
+    yield record
+
+
+def _triples(record: Cells) -> Iterator[Cells]:
+    """The two variants of a typed triple."""
+    shared = {key: record.get(key) for key in ("anchor", "split") if key in record}
+    for side in ("positive", "negative"):
+        yield shared | {
+            "text": record.get(side),
+            "type": record.get(f"{side}_type"),
+            "cue": record.get(f"{side}_cue"),
+        }
+
+
+def _answered(fields: Cells, answers: Mapping[str, Any], annotator: str) -> Cells:
+    """A row: the record's fields, and one annotator's answers beside them."""
+    row = dict(fields)
+    for question, value in answers.items():
+        name = question
+        if question in fields or question == ANNOTATOR:
+            is_text = isinstance(value, str) and " " in value.strip()
+            name += OWN_WORDING if is_text and question in fields else ANSWER
+        row[name] = value
+    return row | {ANNOTATOR: annotator}
+
+
+def _one(values: list[Any]) -> Any:
+    """The value of a list that has only one, else all of them."""
+    return values[0] if all(value == values[0] for value in values) else values
+
+
+def _named(who: Any) -> str:
+    """The name of an annotator, else the e-mail address or number."""
+    if isinstance(who, dict):
+        name = " ".join(str(who[key]) for key in ("first_name", "last_name") if who.get(key))
+        return name or str(who.get("email") or "") or _named(who.get("id"))
+    if who is None or who == "":
+        return ""
+    return f"annotator {who}" if str(who).isdigit() else str(who)
+
+
+# Label Studio: tasks with annotations, each with the results of the controls in its form. JSON-MIN
+# and CSV have one row per annotation, with the answers beside the task's data.
+
+
+def _tasks(task: Cells) -> Iterator[Cells]:
+    """A row per annotation of a task, or one without an answer."""
+    if isinstance(task.get("task"), dict):  # an annotation with its task, from a storage
+        task = task["task"] | {"annotations": [task]}
+    data = _scalars(task["data"])
+    given = [one for one in _dicts(task.get("annotations")) if not one.get("was_cancelled")]
+    for annotation in given:
+        yield _answered(data, _results(annotation), _named(annotation.get("completed_by")))
+    if not given:
+        yield data
+
+
+def _results(annotation: Mapping[str, Any]) -> Cells:
+    found: dict[str, list[Any]] = {}
+    for result in _dicts(annotation.get("result")):
+        value = result.get("value")
+        if isinstance(value, dict):
+            answer = _label_studio(value, str(result.get("type")))
+            found.setdefault(str(result.get("from_name", "choice")), []).append(answer)
+    return {question: _one(answers) for question, answers in found.items()}
+
+
+def _label_studio(value: Mapping[str, Any], kind: str) -> Any:
+    """The answer in a result: a choice, text, rating, number, label of a region, path in a taxonomy
+    or whatever else the control is named after."""
+    key = kind if kind in value else next((k for k in ("choices", "text") if k in value), "")
+    key = key or next((k for k, each in value.items() if isinstance(each, list)), "")
+    answer = value.get(key, value.get("text") if not key else None)
+    if isinstance(answer, list):
+        parts = [" > ".join(map(str, one)) if isinstance(one, list) else one for one in answer]
+        return _one(parts) if parts else None
+    return answer
+
+
+def _flat_tasks(record: Cells) -> Iterator[Cells]:
+    answer: Cells = {}
+    for key, value in record.items():
+        if isinstance(value, str) and value[:1] in ("{", "["):
+            with suppress(ValueError):
+                value = json.loads(value)
+        if isinstance(value, dict):
+            value = _label_studio(value, "choices")
+        elif isinstance(value, list):
+            inner = [_label_studio(one, "") if isinstance(one, dict) else one for one in value]
+            value = _one(inner) if inner else None
+        answer[key] = value
+    kept = {key: value for key, value in answer.items() if key not in _LABEL_STUDIO_FACTS}
+    yield kept | {ANNOTATOR: _named(record.get(ANNOTATOR))}
+
+
+# Argilla: an object ``fields``, and ``responses`` by question (library, server or data set).
+
+
+def _argilla(record: Cells) -> Iterator[Cells]:
+    fields, metadata = record["fields"], record.get("metadata")
+    by_user: dict[str, Cells] = {}
+    for question, user, value in _responses(record.get("responses")):
+        by_user.setdefault(user, {})[question] = value
+    yield from _by_annotator(_with_metadata(fields, metadata), by_user)
+
+
+def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
+    """(question, annotator, value) of each response, as in the library or the server."""
+    if isinstance(responses, dict):
+        for question, answers in responses.items():
+            for answer in _dicts(answers):
+                if answer.get("status") in _SUBMITTED:
+                    yield question, _named(answer.get("user_id")), _value(answer.get("value"))
+    for response in _dicts(responses):
+        values = response.get("values")
+        if response.get("status") in _SUBMITTED and isinstance(values, dict):
+            for question, answer in values.items():
+                value = answer.get("value") if isinstance(answer, dict) else answer
+                yield question, _named(response.get("user_id")), _value(value)
+
+
+def _argilla_columns(record: Cells) -> Iterator[Cells]:
+    """An Argilla record from a data set: lists in columns ``QUESTION.responses``."""
+    by_user: dict[str, Cells] = {}
+    metadata = {
+        key.partition(".")[2]: value for key, value in record.items() if key.startswith("metadata.")
+    }
+    fields = {key: value for key, value in record.items() if "." not in key}
+    for key in record:
+        question, dot, rest = key.partition(".responses")
+        if dot and not rest:
+            values = record[key] or []
+            users = record.get(f"{key}.users") or [None] * len(values)
+            states = record.get(f"{key}.status") or [None] * len(values)
+            for value, user, state in zip(values, users, states, strict=False):
+                if state in _SUBMITTED:
+                    by_user.setdefault(_named(user), {})[question] = _value(value)
+    yield from _by_annotator(_with_metadata(fields, metadata), by_user)
+
+
+def _with_metadata(fields: Cells, metadata: Any) -> Cells:
+    found = _scalars(fields)
+    for key, value in _scalars(metadata if isinstance(metadata, dict) else {}).items():
+        found[f"{key} (metadata)" if key in found else key] = value
+    return found
+
+
+def _by_annotator(fields: Cells, by_user: Mapping[str, Cells]) -> Iterator[Cells]:
+    for user, answers in by_user.items():
+        yield _answered(fields, answers, user)
+    if not by_user:
+        yield fields
+
+
+def _value(value: Any) -> Any:
+    """An answer; rankings and spans by their labels."""
+    if not isinstance(value, list):
+        return value
+    parts = [one.get("value", one.get("label")) if isinstance(one, dict) else one for one in value]
+    return _one(parts) if parts else None
+
+
+def _prodigy(record: Cells) -> Iterator[Cells]:
+    """A task with an answer. In a form with options, accepting means that the chosen ones, in the
+    column *accept*, were submitted."""
+    fields = {key: value for key, value in record.items() if key not in _PRODIGY_FACTS}
+    fields = {key: value for key, value in fields.items() if key[:1] != "_" and key != "meta"}
+    fields = _with_metadata(fields, record.get("meta"))
+    annotator = _named(record.get("_annotator_id") or record.get("_session_id"))
+    answer, answers = record.get("answer"), Cells()
+    if "accept" not in record:
+        answers["answer"] = answer
+    elif answer == "accept":
+        answers["accept"] = _value(record["accept"])
+    yield _answered(fields, answers, annotator)
+
+
+def _doccano(record: Cells) -> Iterator[Cells]:
+    """A text with the labels of everybody."""
+    yield {key: value for key, value in record.items() if key not in ("Comments", "comments")}
+
+
+def _potato(record: Cells) -> Iterator[Cells]:
+    """An instance with one person's answers: scheme → label → whether it was chosen, or a text."""
+    answers = {}
+    for scheme, labels in record["label_annotations"].items():
+        chosen = labels if isinstance(labels, dict) else {}
+        found = [label if value in _TRUE else value for label, value in chosen.items() if value]
+        if found:
+            answers[scheme] = _one(found)
+    fields = _scalars({key: value for key, value in record.items() if key != "user"})
+    yield _answered(fields, answers, _named(record.get("user")))
+
+
+def _potato_columns(record: Cells) -> Iterator[Cells]:
+    """The same as a table: columns ``SCHEME:::LABEL``."""
+    labels: dict[str, Cells] = {}
+    fields: Cells = {}
+    for key, value in record.items():
+        scheme, is_answer, label = key.partition(":::")
+        if is_answer:
+            labels.setdefault(scheme, {})[label] = value
+        else:
+            fields[key] = value
+    yield from _potato(fields | {"label_annotations": labels})
+
+
+def _scalars(values: Mapping[str, Any]) -> Cells:
+    return {key: value for key, value in values.items() if not isinstance(value, dict | list)}
+
+
+def _dicts(values: Any) -> list[dict[str, Any]]:
+    """The objects in a list; [] for anything else."""
+    found = values if isinstance(values, list) else []
+    return [value for value in found if isinstance(value, dict)]
+
+
+_Test = Callable[[set[str], Sequence[Cells]], bool]
+_TOOLS: tuple[tuple[Tool, _Test], ...] = (
+    (
+        Tool("Label Studio", _tasks),
+        lambda keys, records: (
+            ("annotations" in keys and _all_have(records, "data"))
+            or ("result" in keys and _all_have(records, "task"))
+        ),
+    ),
+    (
+        Tool("Label Studio", _flat_tasks),
+        lambda keys, records: keys >= {ANNOTATOR, "annotation_id"},
+    ),
+    (
+        Tool("Argilla", _argilla),
+        lambda keys, records: "responses" in keys and _all_have(records, "fields"),
+    ),
+    (
+        Tool("Argilla", _argilla_columns),
+        lambda keys, records: any(key.endswith(".responses.users") for key in keys),
+    ),
+    (
+        Tool("Potato", _potato),
+        lambda keys, records: _all_have(records, "label_annotations"),
+    ),
+    (
+        Tool("Potato", _potato_columns),
+        lambda keys, records: "user" in keys and any(":::" in key for key in keys),
+    ),
+    (
+        Tool("Prodigy", _prodigy),
+        lambda keys, records: (
+            "answer" in keys
+            and bool(keys & {"_input_hash", "_task_hash", "_annotator_id", "_session_id", "accept"})
+        ),
+    ),
+    (
+        Tool("doccano", _doccano),
+        lambda keys, records: "id" in keys and bool(keys & {"Comments", "comments"}),
+    ),
+    (Tool("Hedgerow", _triples), lambda keys, records: keys >= _TYPED_TRIPLE),
+)
+"""In the order in which they are tried."""

@@ -1,0 +1,190 @@
+"""Read the records of JSON files: one object per line, a list of objects, or an object with one."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+from curation.strict_json import JsonError, read_json_at
+from curation.tables.decoding import MAX_LINE
+from db.errors import HedgerowError
+
+LONGEST = 64 * 1024 * 1024
+"""Maximum characters of one object."""
+
+_BETWEEN = re.compile(r"[\s,]*")
+_MAY_CONTINUE = 10
+"""An error so close to the end of the text read so far may be a value that continues."""
+
+_OF_A_RECORD = {"text", "anchor", "premise", "sentence", "sentence1", "fields", "annotations"}
+"""Keys of an object that is a record, also if it contains a list of objects."""
+
+Cells = dict[str, Any]
+Numbered = Iterator[tuple[int, Any]]
+
+
+def records(pieces: Iterable[str], name: str) -> tuple[str, Iterator[tuple[int, Cells]]]:
+    """What is counted ('line' or 'record'), and each record with its number.
+
+    A text in place of an object becomes a record with the column *text*.
+
+    Args:
+        pieces: the file's text.
+
+    Raises:
+        HedgerowError: it is not JSON, or contains something else than objects; the message says
+            where. Mostly raised while reading.
+    """
+    rest = _Rest(iter(pieces))
+    if rest.next() == "[":
+        rest.place += 1
+        return "record", _objects(_listed(rest, name), "record", name)
+    values = _in_lines(rest, name)
+    head = list(islice(values, 2))
+    inside = _records_in(head[0][1], name) if len(head) == 1 else None
+    if inside is not None:
+        return "record", _objects(enumerate(inside, 1), "record", name)
+    return "line", _objects(chain(head, values), "line", name)
+
+
+def _objects(values: Numbered, unit: str, name: str) -> Iterator[tuple[int, Cells]]:
+    for number, value in values:
+        if isinstance(value, str):
+            value = {"text": value}
+        if not isinstance(value, dict):
+            raise HedgerowError(
+                f"Expected a JSON object on {unit} {number:,} of {name}, found "
+                f'{described(value)}; write {{"text": "…"}}.'
+            )
+        yield number, value
+
+
+def _in_lines(rest: "_Rest", name: str) -> Numbered:
+    """The values of JSON Lines, which may also span lines."""
+    while rest.next():
+        line = rest.line
+        try:
+            yield line, rest.value()
+        except JsonError as error:
+            raise HedgerowError(
+                f"Expected one JSON object on line {line:,} of {name}, found "
+                f"invalid JSON ({error}); put one object on each line, or all objects in one list."
+            ) from None
+
+
+def _listed(rest: "_Rest", name: str) -> Numbered:
+    number = 0
+    try:
+        while (begin := rest.next()) != "]":
+            if not begin:
+                raise JsonError("the list does not end")
+            number += 1
+            yield number, rest.value()
+        rest.place += 1
+        if rest.next():
+            raise JsonError("something follows the list")
+    except JsonError as error:
+        raise HedgerowError(
+            f"Expected a list of JSON objects, but {name} is broken at record {number:,} "
+            f"({error}); write it again."
+        ) from None
+
+
+def _records_in(value: object, name: str) -> list[Any] | None:
+    """The records in the only object of a file: a table by columns, or the list in it. None if the
+    object is itself a record."""
+    if not isinstance(value, dict) or not value:
+        return None
+    names, rows = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(rows, list):  # pandas, orient="split"
+        return [dict(zip(map(str, names), row, strict=False)) for row in rows]
+    columns = [each for each in value.values() if isinstance(each, list | dict)]
+    if len(columns) == len(value) and (by_column := _by_column(value)) is not None:
+        return by_column
+    if _OF_A_RECORD & value.keys():
+        return None
+    lists = {
+        key: each
+        for key, each in value.items()
+        if isinstance(each, list) and each and all(isinstance(one, dict) for one in each)
+    }
+    if len(lists) > 1:
+        raise HedgerowError(
+            f"Expected one list of records in {name}, found several "
+            f"({', '.join(map(repr, list(lists)[:8]))}); save the right one as a file of its own."
+        )
+    return next(iter(lists.values()), None)
+
+
+def _by_column(value: Mapping[str, Any]) -> list[Cells] | None:
+    """The rows of an object of columns, which are lists of one length or objects with the same
+    keys, as pandas writes them."""
+    columns = [list(each.values() if isinstance(each, dict) else each) for each in value.values()]
+    keys = {tuple(each) for each in value.values() if isinstance(each, dict)}
+    scalars = all(not isinstance(cell, list | dict) for column in columns for cell in column)
+    if not scalars or len(keys) > 1 or len({len(column) for column in columns}) != 1:
+        return None
+    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def described(value: object) -> str:
+    """What kind of JSON value this is, for a message."""
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    return kinds.get(type(value), "null" if value is None else "an object")
+
+
+class _Rest:
+    """The rest of a text that comes in pieces.
+
+    Attributes:
+        line: the line of ``place``, from 1.
+    """
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self.text, self.place, self.line = "", 0, 1
+        self._pieces = pieces
+
+    def next(self) -> str:
+        """The next character except white space and commas; '' at the end."""
+        while True:
+            found = _BETWEEN.match(self.text, self.place)
+            self._go(found.end() if found else self.place)
+            if self.place < len(self.text):
+                return self.text[self.place]
+            if not self._add():
+                return ""
+
+    def value(self) -> Any:
+        """Read one value.
+
+        Raises:
+            JsonError: it is not JSON, or longer than ``LONGEST``.
+        """
+        while True:
+            try:
+                value, end = read_json_at(self.text, self.place)
+            except JsonError as error:
+                left = len(self.text) - error.position
+                is_string = str(error).startswith("Unterminated")
+                if left > (MAX_LINE if is_string else _MAY_CONTINUE):
+                    raise
+                if len(self.text) - self.place > LONGEST or not self._add():
+                    raise
+            else:
+                self._go(end)
+                return value
+
+    def _go(self, place: int) -> None:
+        self.line += self.text.count("\n", self.place, place)
+        self.place = place
+
+    def _add(self) -> bool:
+        """Read more of the text, at least as much as is buffered; False at its end."""
+        rest = self.text[self.place :]
+        more: list[str] = []
+        length, wanted = 0, max(len(rest), 1 << 16)
+        while length < wanted and (piece := next(self._pieces, None)) is not None:
+            more.append(piece)
+            length += len(piece)
+        self.text, self.place = rest + "".join(more), 0
+        return bool(more)

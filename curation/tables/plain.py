@@ -1,0 +1,105 @@
+"""What a text without a telling name contains: a table, marked-up sentences, or one per line."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from curation.tables.delimited import likely_delimiter
+from db.errors import HedgerowError
+
+INSPECTED = 1_000
+"""Lines that show what a text contains."""
+
+TEXT, LABELLED, MARKED_UP = "text", "labelled", "marked up"
+"""What a text contains that is no table: a sentence per line, with fastText's labels, or in the
+comments of a format with one token per line (WebAnno, CoNLL-U)."""
+
+KNOWN = frozenset(
+    "text sentence anchor premise sentence1 sentence_a sent claim caption utterance statement "
+    "content sentences anchors hypothesis sentence2 sentence_b variant negated hedged genre domain "
+    "register category topic label gold_label".split()
+)
+"""Lower-case names that show a header whatever separates them."""
+
+_LABELS = re.compile(r"((?:__label__\S+\s+)+)(\S.*)")
+_NUMBERED = re.compile(r"(\d{1,2})\s+([^\t]*\S)\s*")
+_MARKED = re.compile(r"#\s*[Tt]ext\s*=\s?(.*)")
+_TAG = re.compile(r"(O|_|[BIESLU]-\S+)\s*")
+_NUMBER = re.compile(r"\s*\d+(\.\d+)?\s*")
+
+Rows = Iterator[tuple[int, dict[str, str]]]
+
+
+def contents(lines: Iterable[str], name: str) -> str:
+    """The delimiter of the table that a text contains, or ``TEXT``, ``LABELLED`` or ``MARKED_UP``.
+
+    Raises:
+        HedgerowError: it has one token per line, without the sentences.
+    """
+    head = [line.rstrip("\r\n") for line in islice(lines, INSPECTED)]
+    filled = [line for line in head if line.strip()] or [""]
+    if any(map(_MARKED.match, filled)) and not filled[0].startswith("{"):
+        return MARKED_UP
+    if _is_labelled(filled):
+        return LABELLED
+    _check_no_tokens(head, filled, name)
+    if filled[0].startswith(("sep=", '"sep=')):
+        return ","
+    tabs = {line.count("\t") for line in filled}
+    if len(filled) > 1 and 0 not in tabs and len(tabs) == 1:
+        return "\t"
+    delimiter = likely_delimiter(filled[0])
+    names = {cell.strip(" \"'").casefold() for cell in filled[0].split(delimiter)}
+    is_table = len(names) > 1 and (KNOWN & names or _has_numbers(filled, delimiter))
+    return delimiter if is_table else TEXT
+
+
+def _is_labelled(filled: list[str]) -> bool:
+    """Whether each line begins with fastText's labels or with one of a few numbers."""
+    if all(map(_LABELS.match, filled)):
+        return True
+    numbered = [found[1] for line in filled if (found := _NUMBERED.fullmatch(line))]
+    few = len(set(numbered)) <= max(3, len(filled) // 4)
+    return len(numbered) == len(filled) > 3 and few
+
+
+def _has_numbers(filled: list[str], delimiter: str) -> bool:
+    """Whether all lines have as many fields, and one of these is always a number."""
+    fields = [line.split(delimiter) for line in filled]
+    if len(fields) < 3 or len({len(one) for one in fields}) > 1:
+        return False
+    return any(all(map(_NUMBER.fullmatch, column)) for column in zip(*fields[1:], strict=True))
+
+
+def _check_no_tokens(head: list[str], filled: list[str], name: str) -> None:
+    """Refuse CoNLL's formats: blocks of lines, each of them a token and its tags."""
+    fields = [re.split(r"[ \t]+", line.strip()) for line in filled]
+    is_even = len({len(one) for one in fields}) == 1 < len(fields[0])
+    tags = sum(bool(_TAG.fullmatch(one[-1])) for one in fields)
+    if is_even and len(filled) < len(head) and tags > len(filled) / 2:
+        raise HedgerowError(
+            f"{name} looks like CoNLL, with one token per line; write one sentence per line."
+        )
+
+
+def sentences(lines: Iterable[str]) -> Rows:
+    """One sentence per line; blank lines are skipped."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, {"text": line.rstrip("\r\n")}
+
+
+def labelled(lines: Iterable[str]) -> Rows:
+    """A label, or several, and a text on each line."""
+    for number, line in enumerate(lines, 1):
+        if found := _LABELS.match(line) or _NUMBERED.match(line):
+            yield number, {"label": "; ".join(found[1].split()), "text": found[2].rstrip("\r\n")}
+        elif line.strip():
+            yield number, {"text": line.rstrip("\r\n")}
+
+
+def marked_up(lines: Iterable[str]) -> Rows:
+    """The sentences in comments such as ``#Text=``."""
+    for number, line in enumerate(lines, 1):
+        if found := _MARKED.match(line):
+            yield number, {"text": found[1].rstrip("\r\n")}

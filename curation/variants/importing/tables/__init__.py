@@ -1,1 +1,0 @@
-"""Reads tables of variants row by row, from all formats, including other programs' nested ones."""
