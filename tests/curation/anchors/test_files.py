@@ -1,6 +1,5 @@
 """Anchor files: what is read from each format, which labels count, and which files are refused."""
 
-import csv
 import io
 import json
 import tracemalloc
@@ -10,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.anchors.importing.labels import LabelledTable, read_file, read_pasted
@@ -70,23 +68,11 @@ def test_each_is_known_by_its_name_or_what_it_holds(
     assert [(text or "")[:2] for text in texts] == ["Hi", "Yo"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le-bom"])
-def test_utf8_and_utf16_with_a_mark_are_read(encoding: str) -> None:
-    text = "text\nCafé “au lait” is 好.\n"
-    data = ("\ufeff" + text).encode("utf-16-le") if "bom" in encoding else text.encode(encoding)
-    assert rows(read_file(data, name="a.csv")) == [(2, "Café “au lait” is 好.")]
-
-
 def test_the_format_can_be_chosen_and_only_line_ends_end_a_line_of_plain_text() -> None:
     data = b"text,n\nHi there,1\n"
     assert rows(read_file(data, name="a.csv", format=Format.TEXT))[0] == (1, "text,n")
     table = read_file("A\u2028b\x85c\x0bd.\rNext.\r\nLast.".encode(), name="a.txt")
     assert list(table.lines) == [1, 2, 3]
-
-
-def test_quotation_marks_that_enclose_no_field_belong_to_a_tsv() -> None:
-    table = read_file(b'text\tn\n"Yes," he said.\t1\nNo way\t2\n', name="a.tsv")
-    assert rows(table)[0] == (2, '"Yes," he said.') and table.notes
 
 
 @pytest.mark.parametrize(
@@ -104,14 +90,6 @@ def test_pasted_prose_is_plain_and_a_pasted_table_is_a_table(
     assert rows(read_pasted(pasted), column) == expected
 
 
-@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
-def test_the_output_of_a_csv_writer_is_read_back(cells: list[tuple[str, str]]) -> None:
-    file = io.StringIO(newline="")
-    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("text", "n"), *cells])
-    table = read_file(file.getvalue().encode(), name="a.csv")
-    assert list(zip(table.texts("text"), table.texts("n"), strict=True)) == cells
-
-
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
@@ -124,12 +102,6 @@ def test_the_output_of_a_csv_writer_is_read_back(cells: list[tuple[str, str]]) -
 def test_the_sentences_are_found_by_name_or_not_at_all(header: str, expected: str | None) -> None:
     data = f"{header}\n1,The longest of them all,x\n2,Another long one,y\n".encode()
     assert read_file(data, name="a.csv").sentence_column() == expected
-
-
-def test_a_column_that_is_not_there_is_reported_with_those_that_are() -> None:
-    table = read_file(b"id,text\n1,Hi there\n", name="a.csv")
-    with pytest.raises(HedgerowError, match="'anchor' in a.csv, found 'id', 'text'"):
-        table.texts("anchor")
 
 
 def test_a_missing_json_field_is_a_gap_and_one_that_is_no_string_is_refused() -> None:
@@ -217,13 +189,6 @@ def test_a_file_can_be_too_large() -> None:
         check_size(MAX_BYTES + 1, "a.csv")
 
 
-def test_damaged_parquet_pages_are_refused_and_long_names_shortened() -> None:
-    data = bytearray(parquet(text=[f"Sentence number {n}." for n in range(500)]))
-    data[40:120] = b"\xff" * 80
-    assert "damaged" in complaint(bytes(data), "a.parquet")
-    assert len(complaint(b"", "x" * 5_000 + ".csv")) < 200
-
-
 @pytest.mark.parametrize(
     ("make", "name", "fact"),
     [
@@ -304,13 +269,6 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
 def test_labels_that_are_not_understood_are_reported(record: dict[str, object]) -> None:
     (note,) = table(record).notes
     assert "'label'" in note and "not" in note
-
-
-def test_a_file_that_names_its_columns_needs_no_labels() -> None:
-    found = table(
-        {"premise": "It rains.", "entailment": "It is wet.", "label": "train", "hypothesis": "x"}
-    )
-    assert found.notes == () and "contradiction" not in found.columns
 
 
 @pytest.mark.parametrize(
