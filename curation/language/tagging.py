@@ -8,6 +8,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+LONGEST_WORD = 100
+"""Characters of a word that are tagged: the time grows with the cube of its length."""
+
 LONGEST = 60
 """Maximum words to tag: the rules can't handle longer sentences."""
 
@@ -64,7 +67,7 @@ def tag(text: str) -> list[TaggedWord]:
     parts = _split(text)
     if not parts or len(parts) > LONGEST:
         return []
-    words = [word.replace("’", "'") for word, _, _ in parts]
+    words = [word.replace("’", "'")[:LONGEST_WORD] for word, _, _ in parts]
     try:
         tags = _tagger().tag_sent(words, taglevel=0)
     except (KeyError, IndexError, ValueError):  # HanTa fails on odd input
@@ -93,7 +96,7 @@ def verb_lemma(word: str, tag_: str) -> str:
     """Return a verb's base form according to the tagger's model ('planned', VVD: 'plan')."""
     tagger = _tagger()
     try:
-        return str(tagger.analyze(word.lower(), pos=tag_)[0])
+        return str(tagger.analyze(word[:LONGEST_WORD].lower(), pos=tag_)[0])
     except (KeyError, IndexError, ValueError):
         return ""
 
@@ -102,7 +105,7 @@ def verb_lemma(word: str, tag_: str) -> str:
 def word_tags(word: str) -> tuple[str, ...]:
     """Return the possible tags of a lower-case word without context, most likely first."""
     try:
-        return tuple(tag_ for tag_, _ in _tagger().tag_word(word))
+        return tuple(tag_ for tag_, _ in _tagger().tag_word(word[:LONGEST_WORD]))
     except (KeyError, IndexError, ValueError):  # HanTa fails on odd input
         return ()
 
@@ -110,7 +113,7 @@ def word_tags(word: str) -> tuple[str, ...]:
 @lru_cache(maxsize=65_536)
 def may_be_common(word: str) -> bool:
     """Whether a capitalised word may be an ordinary word: 'Keys', 'Rose', but not 'Marta'."""
-    return bool(_tagger().tag_word(word.lower())[0][0] != "NP0")
+    return bool(_tagger().tag_word(word[:LONGEST_WORD].lower())[0][0] != "NP0")
 
 
 def is_known(word: str) -> bool:
