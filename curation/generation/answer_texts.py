@@ -83,7 +83,7 @@ def text_of(value: Any, *, anchor: str, cue: str = "") -> Text:
 
 _MARKUP = re.compile(
     r"""\*+|`+|~~|(?<!\w)_+|_+(?!\w)|</?(?:b|i|u|s|p|em|br|del|ins|span|mark|strong)\b[^<>]{0,80}>
-    |^(?:[-–—•+>\#]+\s+)+|\s*\|.*$""",
+    |<!--.*?-->|^(?:[-–—•+>\#]+\s+)+|\s*\|.*$""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -113,6 +113,8 @@ _EXPLANATIONS = tuple(
         # It is not safe. Explanation: the verb is negated.
         rf"(?:{_ENDED}\s*|\s[–—-]+\s*|\s*[(\[])\W?(?:explanation|note|rationale|reason(?:ing)?|comment|"
         r"justification|changes?|cue|n\.?b\.?)(?: [\w ]{0,20})?\s*[:：].*$",
+        # It is not safe. // verb negated
+        rf"{_ENDED}\s*(?://|[#←✓✔✅]|<-).*$",
         # It is not safe. – Here the verb is negated.
         rf"{_ENDED}\s*[–—-]+\s+(?-i:[A-Z]).*$",
         # It is not safe – negates the verb.
@@ -121,10 +123,13 @@ _EXPLANATIONS = tuple(
         rf"{_ENDED}\s+(?:This|Here|In this)\b[^.!?]*{_TERM}.*$",
     )
 )
+_MORE = r"(?:me\b|any|more|another|further|additional|other|different|a different|help)"
 _REMARK = re.compile(
-    rf"(?:{_ENDED}\s+|^)(?:(?:please )?let me know|(?:please )?feel free|is there anything"
-    r"|i hope (?:this|these|that|it) (?:help|is|are|meet)|hope (?:this|that|it)|would you like"
-    r"|do you (?:want|need)|if you(?:'d like| would like| need (?:more|any)| have any)).*$",
+    rf"(?:{_ENDED}\s+|^)(?:(?:please )?let me know (?:if|whether|how|in case|should|what you)"
+    r"|(?:please )?feel free to|is there anything else|(?:i )?hope (?:this|these|that|it) "
+    r"(?:help|work|meet|is (?:what|help|useful)|are (?:what|help|useful))"
+    r"|(?:would you like|do you want|do you need|if you(?:'d like| would like| need| want| have)) "
+    rf"{_MORE}).*$",
     re.IGNORECASE,
 )
 

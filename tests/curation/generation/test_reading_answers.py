@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.corpora.corpus import STARTER
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.judging.question import (
@@ -142,6 +143,7 @@ NOT = TEXTS["verbal"]
         (f"{NOT} – This negates the verb", Removed.EXPLANATION),
         (f"{NOT} - replaces “is” with “is not”", Removed.EXPLANATION),
         (f"{NOT} Explanation: “not” negates the verb.", Removed.EXPLANATION),
+        (f"{NOT} // verb negated", Removed.EXPLANATION),
         (f"{NOT} Here, the verb is negated.", Removed.EXPLANATION),
         (f"{NOT} ({ANCHOR} → {NOT})", Removed.EXPLANATION),
         (f"{NOT} Let me know if you need more!", Removed.OTHER_TEXT),
@@ -217,6 +219,16 @@ def test_what_belongs_to_a_sentence_stays(anchor: str, text: str) -> None:
             {"verbal": text},
             (),
         )
+
+
+def test_what_people_accepted_is_read_as_it_is() -> None:
+    families = (STARTER.folder / "families.jsonl").read_text(encoding="utf-8").splitlines()[::20]
+    for family in map(json.loads, families):
+        texts = {entry.id: family[entry.id] for entry in NEGATIONS if entry.id in family}
+        for line in ("{}: {}", "{}: “{}”", '{}: "{}" (This negates the verb.)'):
+            raw = "\n".join(line.format(*item) for item in texts.items())
+            found = parse_answer(raw, types=NEGATIONS, anchor=family["anchor"], cues={})
+            assert found.texts == texts
 
 
 def test_what_is_missing_or_unfit_is_reported_and_the_rest_is_kept() -> None:
