@@ -42,6 +42,7 @@ _ARTICLES = frozenset({"der", "die", "das"})
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»')
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ENDING = re.compile(r"(ing|ed|tions?|ly|ness|ity)$", re.ASCII)
+_CODE = frozenset("<>=$[]{}/\\")
 _CLEAR = 2
 """With this many more foreign than English function words, a text is foreign.
 
@@ -77,7 +78,8 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     if foreign > found:
         return _unknown_share(parts) >= 0.5
     telling = (not found and len(words) > 2) or not (english or text.isascii())
-    if not english and len(words) > 2 and _unknown_share(parts) >= 0.5:
+    is_prose = len(words) > 2 and not _CODE.intersection(text)
+    if not english and is_prose and _unknown_share(parts) >= 0.5:
         # A single unknown word may be a rare verb in a headline: "Tesla unveils Cybertruck".
         unknown = [word for word in _common_words(parts) if not _is_known(word)]
         return any(not word.endswith(("s", "ed")) for word in unknown)

@@ -191,6 +191,7 @@ def type_where_letters_are_text(page: Page, home: Path) -> None:
     expect(note).to_be_focused()
     note.blur()
     page.keyboard.type("axs1")
+    settle(page)
     close(page, note)
     box = editor(page, "e", "New wording")
     box.press_sequentially(" axestz 123 a really long addition")

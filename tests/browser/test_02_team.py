@@ -32,6 +32,7 @@ from tests.browser.support.pages import (
     rows,
     said,
     see,
+    settle,
     shown,
     shows,
     visit,
@@ -109,6 +110,7 @@ def settle_by_keys(ada: Page, lea: Page, home: Path, address: str, uid: str) -> 
     eventually(lea, lambda: rows(home, STATUS, uid) == [("rejected",)])
     lea.keyboard.press("z")
     eventually(lea, lambda: rows(home, STATUS, uid) == [("conflict",)])
+    settle(lea)
     write(lea, "d", "What do you want to discuss? (optional)", "all of it")
     assert rows(home, "SELECT kind, remark FROM discuss_mark") == [("mark", "all of it")]
     lea.keyboard.press("2")

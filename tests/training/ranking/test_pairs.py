@@ -71,11 +71,11 @@ def test_tables_and_parquet_are_read_like_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "fact"),
     [
-        ("a.jsonl", b'{"q1": "a", "q2": "b", "doc1": "c"}\n', "'doc2' on line 1 of 'a.jsonl'"),
-        ("a.csv", b"q1,q2,doc1,doc2\nx,y,,w\n", "'doc1' on line 2 of 'a.csv'"),
+        ("a.jsonl", b'{"q1": "a", "q2": "b", "doc1": "c"}\n', "'doc2' on line 1 of a.jsonl"),
+        ("a.csv", b"q1,q2,doc1,doc2\nx,y,,w\n", "'doc1' on line 2 of a.csv"),
         ("a.parquet", b"PAR1 no", "Parquet file that cannot be read"),
         ("a.jsonl", b"", "found nothing in 'a.jsonl'"),
-        ("a.jsonl", b"\xff\xfe", "UTF-8"),
+        ("a.jsonl", b"\xff\xffx", "UTF-8"),
     ],
 )
 def test_a_wrong_file_is_refused_and_leaves_nothing(
