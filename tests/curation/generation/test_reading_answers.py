@@ -124,10 +124,14 @@ def test_json_is_read_with_its_usual_mistakes(raw: str) -> None:
         TRAILING_COMMA.replace('"verbal": "', '"verbal": '),
         '{"verbal": {}}',
         "{" * 5000,
+        "{",
         "[]",
+        "null",
+        "1.",
+        "I can't do that.",
     ],
 )
-def test_broken_json_is_never_read_as_a_list(raw: str) -> None:
+def test_broken_json_is_unreadable_and_never_a_list(raw: str) -> None:
     assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,), ())
 
 
@@ -251,11 +255,6 @@ def test_an_ignored_cue_is_reported_but_not_a_suitable_form_of_it() -> None:
     assert parse(json.dumps(bad), HEDGES, cues)[:2] == (bad, (AnswerProblem.CUE_IGNORED,))
 
 
-@pytest.mark.parametrize("raw", ["{", "null", "I can't do that.", "1."])
-def test_unreadable_answers_are_reported(raw: str) -> None:
-    assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,), ())
-
-
 # -- reasoning, which is no part of anybody's answer ----------------------------------------------
 
 THOUGHTS = [
@@ -328,7 +327,8 @@ def test_no_answer_raises_takes_long_or_makes_a_variant_of_its_syntax(raw: str, 
         for variant in parse(text).texts.values():
             assert variant and "```" not in variant and "→" not in variant
             assert not re.search(r"</?think>|<\||^[{[]\s*[\"'{]|\"\s*[,}\]]+$", variant)
-        read_judgement(text, variant=VARIANT, anchor=ANCHOR)
+        found = read_judgement(f"{text}\nCertainty: {raw}", variant=VARIANT, anchor=ANCHOR)
+        assert found is None or 0 <= (found.certainty or 0) <= 1
         assert read_choice(text) in (None, 1, 2)
 
 
@@ -627,10 +627,3 @@ def test_a_verdict_as_the_first_word_is_enough() -> None:
     found = read_judgement("Reject. Both can be true.\n\nMore.", variant=VARIANT, anchor=ANCHOR)
     assert found == (Verdict.REJECT, "other", "Both can be true.", "", None)
     assert read_judgement("I would not reject it.", variant=VARIANT, anchor=ANCHOR) is None
-
-
-@given(st.text() | st.from_regex(r"(verdict|reason|certainty): ?.*\n?", fullmatch=True))
-def test_any_answer_is_read_without_an_error(raw: str) -> None:
-    for text in (raw, f'{{"verdict": "reject", "certainty": {raw}}}', f"Verdict: edit\n{raw}"):
-        found = read_judgement(text, variant=VARIANT, anchor=ANCHOR)
-        assert found is None or found.certainty is None or 0 <= found.certainty <= 1
