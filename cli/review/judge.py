@@ -21,6 +21,7 @@ from curation.generation.costs.estimate import RunEstimate
 from curation.generation.costs.prices import dollars, spent_by
 from curation.generation.judging.consistency import TEMPERATURE
 from curation.generation.judging.opinion_request import MAX_REPEATS
+from curation.generation.run_report import in_words
 from curation.plurals import counted
 from db.models import Status
 from hedgerow.data.judging import cost_facts, cost_of_judging, store_judging
@@ -120,7 +121,8 @@ def judge(
         result,
         as_json,
         f"{result['reviewer']} has judged {asked}; {counted(result['failed'], 'call')} failed. "
-        f"{counted(result['calls'], 'request')} cost {spent_by(result)}.",
+        f"{counted(result['calls'], 'request')} cost {spent_by(result)}. "
+        f"{in_words(result.get('removed', {}))}".rstrip(),
     )
 
 
