@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from curation.tables.delimited import listed, quoted
-from curation.tables.json_values import described
-from curation.tables.table import Format, Table
+from curation.tables.json_values import kind_of
+from curation.tables.plain import GENRE_NAMES, SENTENCE_NAMES
+from curation.tables.table import Format, Table, check_columns
 from db.errors import HedgerowError
 
 MAX_ROWS = 500_000
-
-SENTENCE_NAMES = (
-    "text",
-    "sentence",
-    "anchor",
-    "premise",
-    "sentence1",
-    "sentence_a",
-    "sent",
-    "claim",
-    "caption",
-    "utterance",
-    "statement",
-    "content",
-    "sentences",
-    "anchors",
-)
-"""Names of the sentence column, the likeliest first; case is ignored."""
-
-GENRE_NAMES = ("genre", "domain", "register", "category", "topic")
-LANGUAGE_NAMES = ("language", "lang", "language_code")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +25,7 @@ class FileTable:
         tool: the annotation tool that wrote it; '' if none shows.
         unit: what ``lines`` counts: lines, rows or records.
         columns: all columns, in the file's order.
-        lines: the place of each row, from 1.
+        lines: the place of each row, from 1; no two are the same.
         content_hash: SHA-256 of the bytes.
         cells: column → its values, one per row, for columns that contain only texts and missing
             values (None).
@@ -115,8 +96,9 @@ def in_memory(table: Table) -> FileTable:
     lines: list[int] = []
     values: dict[str, list[Any]] = {column: [] for column in table.columns}
     for row in table.rows():
-        for column in row.cells.keys() - values.keys():
-            values[column] = [None] * len(lines)
+        if new := [column for column in row.cells if column not in values]:
+            values |= {column: [None] * len(lines) for column in new}
+            check_columns(list(values), where=table.name)
         lines.append(row.number)
         if len(lines) > MAX_ROWS:
             raise HedgerowError(
@@ -126,6 +108,9 @@ def in_memory(table: Table) -> FileTable:
         for column, cells in values.items():
             value = row.cells.get(column)
             cells.append(value[0] if isinstance(value, list) and len(value) == 1 else value)
+    if any(one >= following for one, following in pairwise(lines)):
+        table = table._replace(unit="row")  # several files, or several answers to a record
+        lines = list(range(1, len(lines) + 1))
     refused = {
         column: why
         for column, cells in values.items()
@@ -163,7 +148,7 @@ def _no_texts(column: str, cells: list[Any], lines: list[int], table: Table) -> 
     for value, line in zip(cells, lines, strict=True):
         if not (value is None or type(value) is str):
             return (
-                f"Expected a string in {quoted(column)}, found {described(value)} on {table.unit} "
+                f"Expected a string in {quoted(column)}, found {kind_of(value)} on {table.unit} "
                 f"{line:,} of {table.name}; choose a column of strings."
             )
     return ""

@@ -148,8 +148,9 @@ def lines(file: BinaryIO, name: str) -> Iterator[str]:
                 )
             yield line
     except UnicodeError:
-        text.detach()
         raise HedgerowError(_undecodable(file, name, number)) from None
+    finally:
+        text.detach()  # whoever opened the file closes it
 
 
 def pieces(file: BinaryIO, name: str) -> Iterator[str]:
@@ -163,8 +164,9 @@ def pieces(file: BinaryIO, name: str) -> Iterator[str]:
         while piece := text.read(1 << 16):
             yield piece
     except UnicodeError:
-        text.detach()
         raise HedgerowError(_undecodable(file, name, 0)) from None
+    finally:
+        text.detach()
 
 
 def _opened(file: BinaryIO, name: str, *, newline: str | None) -> io.TextIOWrapper:

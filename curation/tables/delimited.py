@@ -282,7 +282,8 @@ def _check_header(columns: Sequence[str], where: str) -> None:
 
 
 def quoted(name: str) -> str:
-    """The shortened name of a column, for messages."""
+    """The shortened name of a column on one line, for messages."""
+    name = " ".join(name.split())
     return f"'{name}'" if len(name) <= _NAME_SHOWN else f"'{name[:_NAME_SHOWN]}…'"
 
 

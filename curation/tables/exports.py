@@ -69,7 +69,7 @@ def _triples(record: Cells) -> Iterator[Cells]:
 
 
 def _answered(fields: Cells, answers: Mapping[str, Any], annotator: str) -> Cells:
-    """A row: the record's fields, and one annotator's answers beside them."""
+    """A row: the record's fields with one annotator's answers."""
     row = dict(fields)
     for question, value in answers.items():
         name = question

@@ -54,7 +54,7 @@ def _objects(values: Numbered, unit: str, name: str) -> Iterator[tuple[int, Cell
         if not isinstance(value, dict):
             raise HedgerowError(
                 f"Expected a JSON object on {unit} {number:,} of {name}, found "
-                f'{described(value)}; write {{"text": "…"}}.'
+                f'{kind_of(value)}; write {{"text": "…"}}.'
             )
         yield number, value
 
@@ -127,7 +127,7 @@ def _by_column(value: Mapping[str, Any]) -> list[Cells] | None:
     return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def described(value: object) -> str:
+def kind_of(value: object) -> str:
     """What kind of JSON value this is, for a message."""
     kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
     return kinds.get(type(value), "null" if value is None else "an object")

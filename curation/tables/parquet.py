@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from db.errors import HedgerowError
@@ -37,8 +39,27 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Callable[[], Itera
     Raises:
         HedgerowError: the file is damaged or too large.
     """
-    written = tempfile.NamedTemporaryFile(prefix="hedgerow-", suffix=".jsonl")  # noqa: SIM115
-    status = _converted(file, written)
+    handle, path = tempfile.mkstemp(prefix="hedgerow-", suffix=".jsonl")
+    written = Path(path)
+    try:
+        with open(handle, "wb") as sink:
+            _check(_converted(file, sink), name)
+        with written.open(encoding="utf-8") as first:
+            columns = tuple(json.loads(first.readline()))
+    except BaseException:
+        written.unlink()
+        raise
+
+    def rows() -> Iterator[list[Any]]:
+        with written.open(encoding="utf-8") as lines:
+            lines.readline()
+            yield from map(json.loads, lines)
+
+    weakref.finalize(rows, written.unlink, missing_ok=True)
+    return columns, rows
+
+
+def _check(status: int, name: str) -> None:
     if status == _TOO_LARGE:
         raise HedgerowError(
             f"Expected at most {MAX_UNPACKED >> 20:,} MB of unpacked values in {name}, found more; "
@@ -49,14 +70,6 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Callable[[], Itera
             f"{name} is a Parquet file that cannot be read because it is truncated or damaged; "
             "copy or write it again."
         )
-
-    def rows() -> Iterator[list[Any]]:
-        with open(written.name, encoding="utf-8") as file:  # deleted when nothing needs it any more
-            file.readline()
-            yield from map(json.loads, file)
-
-    with open(written.name, encoding="utf-8") as first:
-        return tuple(json.loads(first.readline())), rows
 
 
 def _converted(file: BinaryIO, written: IO[bytes]) -> int:
@@ -77,6 +90,7 @@ def _main() -> int:
     """In the child: write the columns, then the values of each row, as JSON Lines."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * MAX_UNPACKED, 2 * MAX_UNPACKED))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import pyarrow.parquet as pq  # noqa: PLC0415
     from pyarrow import types  # noqa: PLC0415

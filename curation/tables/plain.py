@@ -14,12 +14,40 @@ TEXT, LABELLED, MARKED_UP = "text", "labelled", "marked up"
 """What a text contains that is no table: a sentence per line, with fastText's labels, or in the
 comments of a format with one token per line (WebAnno, CoNLL-U)."""
 
-KNOWN = frozenset(
-    "text sentence anchor premise sentence1 sentence_a sent claim caption utterance statement "
-    "content sentences anchors hypothesis sentence2 sentence_b variant negated hedged genre domain "
-    "register category topic label gold_label".split()
+SENTENCE_NAMES = (
+    "text",
+    "sentence",
+    "anchor",
+    "premise",
+    "sentence1",
+    "sentence_a",
+    "sent",
+    "claim",
+    "caption",
+    "utterance",
+    "statement",
+    "content",
+    "sentences",
+    "anchors",
 )
-"""Lower-case names that show a header whatever separates them."""
+"""Names of the sentence column, the likeliest first; case is ignored."""
+
+GENRE_NAMES = ("genre", "domain", "register", "category", "topic")
+LANGUAGE_NAMES = ("language", "lang", "language_code")
+HYPOTHESIS_NAMES = ("hypothesis", "hypo", "sentence2", "sentence_b", "sent2")
+LABEL_NAMES = (
+    "gold_label",
+    "label",
+    "labels",
+    "entailment_label",
+    "entailment_judgment",
+    "entailment_ab",
+    "choice",
+    "annotation",
+    "class",
+)
+_SHOW_A_HEADER = {*SENTENCE_NAMES, *GENRE_NAMES, *HYPOTHESIS_NAMES, "gold_label", "label"}
+_SHOW_A_HEADER |= {"variant", "negated", "hedged"}
 
 _LABELS = re.compile(r"((?:__label__\S+\s+)+)(\S.*)")
 _NUMBERED = re.compile(r"(\d{1,2})\s+([^\t]*\S)\s*")
@@ -50,7 +78,7 @@ def contents(lines: Iterable[str], name: str) -> str:
         return "\t"
     delimiter = likely_delimiter(filled[0])
     names = {cell.strip(" \"'").casefold() for cell in filled[0].split(delimiter)}
-    is_table = len(names) > 1 and (KNOWN & names or _has_numbers(filled, delimiter))
+    is_table = len(names) > 1 and (_SHOW_A_HEADER & names or _has_numbers(filled, delimiter))
     return delimiter if is_table else TEXT
 
 

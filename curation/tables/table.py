@@ -276,7 +276,7 @@ def _text_form(part: Part, format: Format | None, is_prose: bool | None) -> _For
         plain.MARKED_UP: plain.marked_up,
         plain.TEXT: plain.sentences,
     }.get(found)
-    if read is plain.sentences and (is_prose is False or (wanted and wanted is not Format.TEXT)):
+    if read is plain.sentences and (is_prose is False or wanted in ENDINGS.values()):
         read = None
     if read is not None:
         columns = ("label", "text") if found == plain.LABELLED else ("text",)

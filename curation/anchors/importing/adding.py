@@ -22,8 +22,9 @@ from curation.anchors.importing.insert import (
 from curation.anchors.importing.labels import LabelledTable
 from curation.anchors.importing.nli_texts import Fault, Originals, guess_columns, read_originals
 from curation.anchors.importing.preview import FileRow, Preview, preview
-from curation.tables.columns import LANGUAGE_NAMES, named
+from curation.tables.columns import named
 from curation.tables.delimited import quoted
+from curation.tables.plain import LANGUAGE_NAMES
 from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from db.errors import HedgerowError
 
@@ -100,7 +101,9 @@ class Plan:
 def candidates(table: LabelledTable) -> dict[str, list[str]]:
     """The columns that can contain the sentences, each with a few of its texts."""
     return {
-        column: [text[:_EXAMPLE] for text in table.cells[column] if text][:_EXAMPLES]
+        column: [" ".join(text.split())[:_EXAMPLE] for text in table.cells[column] if text][
+            :_EXAMPLES
+        ]
         for column in table.text_columns
     }
 

@@ -14,6 +14,7 @@ from typing import Any
 from curation.plurals import counted
 from curation.tables.columns import FileTable, in_memory, named
 from curation.tables.delimited import listed, quoted
+from curation.tables.plain import HYPOTHESIS_NAMES, LABEL_NAMES
 from curation.tables.table import Format, Table, open_bytes, open_pasted
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.errors import HedgerowError
@@ -21,19 +22,6 @@ from db.errors import HedgerowError
 NEUTRAL = "neutral"
 MEANINGS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 """What a label can mean, in the usual order of the numbers 0, 1 and 2."""
-
-LABELS = (
-    "gold_label",
-    "label",
-    "labels",
-    "entailment_label",
-    "entailment_judgment",
-    "entailment_ab",
-    "choice",
-    "annotation",
-    "class",
-)
-HYPOTHESES = ("hypothesis", "hypo", "sentence2", "sentence_b", "sent2")
 
 _MARKS = {
     "answer": ({"accept", "reject", "ignore"}, {"reject", "ignore"}),
@@ -65,13 +53,11 @@ class Labels:
 
     Attributes:
         rejected: row (its index) → why the source rejected it.
-        column: the column of labels; '' if there is none beside hypotheses.
         unknown: the values whose meaning is unknown, each with how often it occurs.
         neutral: number of hypotheses that are neither entailed nor contradicted, or have no label.
     """
 
     rejected: Mapping[int, str] = field(default_factory=dict)
-    column: str = ""
     unknown: Mapping[str, int] = field(default_factory=dict)
     neutral: int = 0
 
@@ -143,14 +129,14 @@ def with_labels(table: Table, meanings: Mapping[str, str] | None = None) -> Labe
     read = in_memory(table)
     held = {name: getattr(read, name) for name in FileTable.__dataclass_fields__}
     found = LabelledTable(**held, labels=Labels(_rejected(read)))
-    label = named(found.columns, LABELS)
+    label = named(found.columns, LABEL_NAMES)
     if label is None or {CONTRADICTION, ENTAILMENT} & set(found.columns):
         return found
     values = [_clean(value) for value in found.values[label]]
     marks, _ = _MARKS["answer"]
     if set(values) <= marks | {""}:
         return found
-    hypothesis = named(found.text_columns, HYPOTHESES)
+    hypothesis = named(found.text_columns, HYPOTHESIS_NAMES)
     if hypothesis is None:
         return _noted(found, f"The labels in {quoted(label)} ({_examples(values)}) were not used.")
     return _sorted_out(found, label, values, hypothesis, _KNOWN | dict(meanings or {}))
@@ -172,7 +158,7 @@ def _examples(values: Sequence[str]) -> str:
 def _rejected(table: FileTable) -> dict[int, str]:
     """The rows that a column of marks rejects. Other columns with its name are ignored."""
     found: dict[int, str] = {}
-    columns = [(column, [column]) for column in _MARKS] + [("answer", list(LABELS))]
+    columns = [(column, [column]) for column in _MARKS] + [("answer", list(LABEL_NAMES))]
     for tool, names in columns:
         column, (known, refused) = named(table.text_columns, names), _MARKS[tool]
         if column is None:
@@ -227,7 +213,7 @@ def _sorted_out(
         columns=(*table.columns, *columns),
         cells={**table.cells, **columns},
         notes=(*table.notes, *notes),
-        labels=replace(table.labels, column=label, unknown=unknown, neutral=neutral),
+        labels=replace(table.labels, unknown=unknown, neutral=neutral),
     )
 
 

@@ -67,7 +67,7 @@ LABELS = {
     LeftOut.RETIRED: "variants of retired anchors",
     LeftOut.EARLIER_REVISION: "variants of an earlier revision of an anchor",
     LeftOut.VERDICT_THERE: "verdicts that already exist",
-    LeftOut.SEVERAL_ANSWERS: "rows with several answers by one person, of which none was used",
+    LeftOut.SEVERAL_ANSWERS: "rows in which one person gave several answers (none was used)",
     LeftOut.REPEATED: "variants that repeat another row",
     LeftOut.REPLACED: "verdicts that their person has replaced by a later row",
 }

@@ -6,9 +6,9 @@ A role is one of ``Role``, or the id of a variant type for a column of variants 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from curation.anchors.importing.labels import HYPOTHESES, LABELS
 from curation.tables.columns import named
 from curation.tables.delimited import listed, quoted
+from curation.tables.plain import HYPOTHESIS_NAMES, LABEL_NAMES
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.variants.importing.unclear import Field, Unclear
@@ -209,7 +209,7 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
             f"Expected a column of anchors in {name}, found {listed(columns)}", Field.ANCHORS
         )
     if Role.TEXT in given and Role.TYPE not in given:
-        if named(columns, LABELS) and named(columns, HYPOTHESES):
+        if named(columns, LABEL_NAMES) and named(columns, HYPOTHESIS_NAMES):
             raise HedgerowError(
                 f"{name} looks like data for natural language inference ({listed(columns)}); add "
                 "it with 'hedgerow anchors add', or on the Anchors page as anchors."

@@ -12,7 +12,8 @@ from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE, About
 from curation.anchors.importing.labels import MEANINGS, LabelledTable
 from curation.anchors.importing.nli_texts import FAULTS, guess_columns
 from curation.anchors.importing.preview import Fate, Preview
-from curation.tables.columns import LANGUAGE_NAMES, named
+from curation.tables.columns import named
+from curation.tables.plain import LANGUAGE_NAMES
 from curation.tables.table import PASTED
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from pages.components.shared.formatting.label import plain

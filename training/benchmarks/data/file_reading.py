@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from curation.encoders.model_folders import NO_HUB, unreachable
 from curation.tables.columns import named
+from curation.tables.json_values import kind_of
 from curation.tables.table import open_bytes
 from db.errors import HedgerowError
 from db.named_files import expanded, read_bytes, read_text
@@ -21,15 +22,6 @@ LARGEST_FILE = 500 * 1024 * 1024
 
 _SHOWN = 60
 Item = TypeVar("Item")
-_KINDS: Mapping[type, str] = {
-    str: "a text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-    type(None): "null",
-}
 
 
 class FileRecord(NamedTuple):
@@ -97,7 +89,7 @@ def described(value: object) -> str:
         return repr(value[:_SHOWN]) if value.strip() else "an empty text"
     if isinstance(value, list):
         return f"a list of {len(value):,}"
-    return f"{value}" if isinstance(value, int | float) else _KINDS.get(type(value), "something")
+    return f"{value}" if isinstance(value, int | float) else kind_of(value)
 
 
 def _quoted(names: Any) -> str:
