@@ -15,9 +15,9 @@ TEXT, LABELLED, MARKED_UP = "text", "labelled", "marked up"
 comments of a format with one token per line (WebAnno, CoNLL-U)."""
 
 SENTENCE_NAMES = (
+    "anchor",
     "text",
     "sentence",
-    "anchor",
     "premise",
     "sentence1",
     "sentence_a",

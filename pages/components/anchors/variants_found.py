@@ -64,7 +64,10 @@ def _by_reviewer(found: Preview) -> None:
 def _left_out(found: Preview) -> None:
     """One line each, because the reasons are too long for a table in a narrow window."""
     if found.left_out:
-        lines = [f"• {one.what}: {one.number:,} (first: {one.first})" for one in left_out(found)]
+        lines = [
+            f"• {one.what}: {one.number:,}" + f" (first: {one.first})" * bool(one.first)
+            for one in left_out(found)
+        ]
         st.text("\n".join(["Left out:", *lines]))
 
 

@@ -15,7 +15,6 @@ from curation.tables.table import Format, Table, open_bytes
 from db.errors import HedgerowError
 
 LS = {"anchor": "It rains.", "text": "It may rain.", "type": "word"}
-POTATO = {"id": "r1", **LS, "displayed_text": "It rains.", "user": "u1"}
 
 
 def rows(table: Table) -> list[dict[str, Any]]:
@@ -141,7 +140,7 @@ def test_what_is_no_table_is_refused_by_what_it_looks_like(data: bytes, fact: st
         ("doccano", line(**LS, id=1, label=["a"], Comments=[], annotator="annotator 1"), {}),
         (
             "Potato",
-            line(**POTATO | {"user": 1}, label_annotations={"verdict": {"accept": "true"}}),
+            line(**LS, user=1, label_annotations={"verdict": {"accept": "true"}}),
             {"verdict": "accept"},
         ),
     ],
@@ -156,15 +155,16 @@ def test_an_answer_stands_beside_the_record(
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
-WRITTEN = st.lists(TEXTS.map(lambda text: f"{text.strip()} x."), min_size=1, max_size=5)
-EVIL = st.sampled_from(['He said "no", twice.', "It's 'so'; a|b", 'a\tb "c"', "C:\\d", "A\nb."])
+WRITTEN = TEXTS.map(lambda text: f"{text.strip()} x.") | st.sampled_from(
+    ['He said "no", twice.', "It's 'so'; a|b", 'a\tb "c"', "C:\\d", "A\nb."]
+)
 
 
 @given(st.data())
 def test_what_pandas_and_polars_write_is_read_back_whatever_their_settings(
     data: st.DataObject,
 ) -> None:
-    texts = data.draw(st.lists(EVIL | WRITTEN.map(" ".join), min_size=1, max_size=5))
+    texts = data.draw(st.lists(WRITTEN, min_size=1, max_size=5))
     separator = data.draw(st.sampled_from(",;\t|"))
     is_doubled = data.draw(st.booleans())
     if not is_doubled:  # two backslashes may be two, or one that is escaped

@@ -90,11 +90,6 @@ def test_every_format_gives_the_same_rows(data: bytes, place: str) -> None:
     assert next(table.rows()).place == f"{place} of mine"
 
 
-def test_a_long_list_is_read_object_by_object() -> None:
-    many = [{"anchor": f"It is {n}.", "verbal": "x" * 900} for n in range(1_000)]
-    assert cells(json.dumps(many).encode()) == many
-
-
 def test_variants_are_read_from_a_folder_or_an_archive_and_triples_are_not(tmp_path: Path) -> None:
     folder = tmp_path / "export"
     for part in ("triples", "variants"):
