@@ -196,7 +196,7 @@ def test_every_guide_has_a_picture_or_an_example() -> None:
 @pytest.mark.soak("pictures")
 def test_the_pictures_can_be_taken_again(tmp_path: Path) -> None:
     command = [sys.executable, "docs/make_images.py", "--to", str(tmp_path)]
-    options = ["--train-option", "max_steps=2", "--train-option", "max_triples=64"]
+    options = ["--train-option", "max_steps=2", "--train-option", "max_triples=128"]
     subprocess.run([*command, *options], cwd=ROOT, check=True)
     for stored in (DOCS / "images").glob("*.png"):
         with Image.open(stored) as before, Image.open(tmp_path / stored.name) as taken:
