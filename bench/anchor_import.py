@@ -111,7 +111,7 @@ def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[File
     table = read_file(data, name="anchors.csv")
     times.append(time.perf_counter())
     with reading(engine) as session:
-        shown = preview(session, table, column="text", genre_column="genre")
+        shown = preview(session, table, column="text", attributes={"genre": "genre"})
     rows = shown.chosen(suspicious=True)
     times.append(time.perf_counter())
     with writing(engine) as session:
@@ -131,7 +131,7 @@ def run_plain(engine: Engine, rows: list[FileRow]) -> float:
         first = 1 + session.connection().exec_driver_sql("SELECT max(id) FROM anchor").scalar_one()
     numbered = list(enumerate(rows, first))
     anchors = [
-        (n, r.uid, 1, source.id, r.genre, "en", split_of(r.uid), MOMENT) for n, r in numbered
+        (n, r.uid, 1, source.id, r.own.genre, "en", split_of(r.uid), MOMENT) for n, r in numbered
     ]
     wordings = [(n, 1, r.text, r.uid, MOMENT) for n, r in numbered]
     start = time.perf_counter()

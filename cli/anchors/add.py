@@ -12,7 +12,7 @@ from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.anchors.checks import LABELS
-from curation.anchors.importing.adding import Plan, Request
+from curation.anchors.importing.adding import COLUMNS, Plan, Request, places
 from curation.anchors.importing.insert import MAX_SOURCE, About, Added
 from curation.anchors.importing.labels import LabelledTable, parse_meanings, read_file
 from curation.anchors.importing.nli_texts import FAULTS
@@ -45,6 +45,20 @@ def anchors_add(
     ] = None,
     language_column: Annotated[
         str | None, typer.Option(help="Column with the languages (default: detected; '' for none).")
+    ] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="Column with the splits (default: detected; '' for none).")
+    ] = None,
+    document_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the ids of documents, whose sentences are all in one split (default: "
+            "detected; '' for none)."
+        ),
+    ] = None,
+    row_id_column: Annotated[
+        str | None,
+        typer.Option(help="Column with the ids of rows (default: detected; '' for none)."),
     ] = None,
     entailment: Annotated[
         str | None,
@@ -105,8 +119,13 @@ def anchors_add(
             table.name,
             About(source or stem[:MAX_SOURCE], licence, genre, language),
             column=column or "",
-            genre_column=genre_column,
-            language_column=language_column,
+            attributes={
+                "genre": genre_column,
+                "language": language_column,
+                "split": split_column,
+                "document_id": document_column,
+                "row_id": row_id_column,
+            },
             originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
             accept_originals=accept_originals,
             suspicious=include_suspicious,
@@ -120,8 +139,8 @@ def anchors_add(
     texts = done.texts_alongside
     result = _result(table, done.preview, done.rows, added) | {
         "column": columns.sentences,
-        "genre_column": columns.genres,
-        "language_column": columns.languages,
+        **{f"{name}_column": columns.attributes.get(name) for name in COLUMNS},
+        "splits": dict(planned.splits),
         "source": planned.request.about.source,
         "dry_run": dry_run,
         "notes": list(table.notes),
@@ -129,7 +148,7 @@ def anchors_add(
         "originals": _summary(planned, added.originals.types),
         "originals_chosen": texts.total(),
     }
-    lines = [*_how(table), *changed(done.preview)]
+    lines = [*_how(table), *places(planned), *changed(done.preview)]
     if before:
         origin = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
         lines.append(f"This file has already been added: {origin}.")

@@ -62,6 +62,8 @@ def _as_json(anchor: FoundAnchor) -> dict[str, object]:
         "genre": anchor.genre,
         "language": anchor.language,
         "split": anchor.split.value,
+        "document_id": anchor.document_id,
+        "row_id": anchor.row_id,
         "retired": anchor.retired_at is not None,
         "variants": anchor.variants,
     }

@@ -10,16 +10,17 @@ from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, DryRun, show
+from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.plurals import counted
 from curation.tables.table import Table
+from curation.variants.importing.adding import Request
+from curation.variants.importing.cells import parse_meanings
 from curation.variants.importing.import_run import KIND
 from curation.variants.importing.in_words import against, left_out, nothing_left
 from curation.variants.importing.preview import Preview
-from curation.variants.importing.roles import (
-    ColumnRoles,
-)
+from curation.variants.importing.roles import ColumnRoles, parse_roles
 from db.models import Verdict
-from hedgerow.data.variant_import import import_variants
+from hedgerow.data.variant_import import import_file, opened
 
 
 def variants_add(
@@ -76,20 +77,17 @@ def variants_add(
     as_json: AsJson = False,
 ) -> None:
     """Import variants with their anchors. Rows that the project already has are skipped."""
-    done = import_variants(
-        open_home(),
-        file,
-        mapping=mapping or [],
+    home = open_home()
+    request = Request(
+        *opened(file),
+        About(source or file.stem[:MAX_SOURCE], licence, genre, language),
+        roles=parse_roles(mapping or []),
+        meanings=parse_meanings(verdicts or []),
         undecided=undecided or [],
-        verdicts=verdicts or [],
-        reviewer=reviewer,
         accept=accept,
-        source=source,
-        licence=licence,
-        genre=genre,
-        language=language,
-        dry_run=dry_run,
+        reviewer=reviewer or home.settings.reviewer,
     )
+    done = import_file(home, request, dry_run=dry_run)
     found = done.preview
     result: dict[str, Any] = {
         "rows": done.rows,

@@ -1,21 +1,26 @@
-"""The attributes of an anchor: its genre and its language."""
+"""The attributes of an anchor: genre, language, split, and its place in the file of its source."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import canonical
+from curation.content_uids import canonical, canonical_uid, split_of
 from curation.diagnostics.measuring import measure_variants
 from curation.language.english import is_english
 from curation.review.decisions import chunks
 from db.errors import HedgerowError
-from db.models import Anchor, Variant
+from db.models import Anchor, Split, Variant
 
-MAX_GENRE, MAX_LANGUAGE = 80, 35
+MAX_GENRE, MAX_LANGUAGE, MAX_ID = 80, 35, 200
 """Maximum lengths in characters."""
+
+_SPLITS = {split.value: split for split in Split} | dict.fromkeys(
+    ("val", "dev", "valid", "development", "trial"), Split.VALIDATION
+)
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
@@ -46,6 +51,97 @@ def checked_language(language: str) -> str:
             f"Expected a language tag such as 'en' or 'en-GB', found '{clean[:40]}'."
         )
     return clean
+
+
+def checked_split(split: str) -> str:
+    """The split with this name; '' for none.
+
+    Raises:
+        HedgerowError: there is no such split.
+    """
+    key = split.strip().casefold()
+    if key and key not in _SPLITS:
+        raise HedgerowError(
+            f"Expected a split ({', '.join(Split)}), found '{split.strip()[:40]}'; leave out the "
+            "column."
+        )
+    return _SPLITS[key].value if key else ""
+
+
+def checked_id(id_: str) -> str:
+    """The id of a document or row in its canonical form; '' for none.
+
+    Raises:
+        HedgerowError: it is too long or not plain text.
+    """
+    clean = canonical(id_)
+    if len(clean) > MAX_ID:
+        raise HedgerowError(
+            f"Expected an id of at most {MAX_ID} characters, found {len(clean):,}; leave out the "
+            "column."
+        )
+    return clean
+
+
+class Attributes(NamedTuple):
+    """What a file says about an anchor besides its text; '' for what it does not say.
+
+    Attributes:
+        document_id: the id of its document, unique within a source.
+        row_id: the id of its row.
+    """
+
+    genre: str = ""
+    language: str = ""
+    split: str = ""
+    document_id: str = ""
+    row_id: str = ""
+
+
+CHECKS: Mapping[str, Callable[[str], str]] = {
+    "genre": checked_genre,
+    "language": checked_language,
+    "split": checked_split,
+    "document_id": checked_id,
+    "row_id": checked_id,
+}
+"""Attribute → the function that checks a value."""
+
+
+def splits(
+    session: Session, source_id: int | None, wanted: Sequence[tuple[str, Attributes]]
+) -> list[str]:
+    """The split of each new anchor.
+
+    All parts of a document are in one split: that of its anchors in the project, else the first
+    that the file names for it, else one by the document's id. An anchor without a document is in
+    the split that the file names, else in one by its uid.
+
+    Args:
+        source_id: None for a new source.
+        wanted: uid and attributes of each anchor.
+    """
+    of_document: dict[str, str] = {}
+    documents = sorted({own.document_id for _, own in wanted if own.document_id})
+    for some in chunks(documents if source_id is not None else ()):
+        query = (
+            select(col(Anchor.document_id), col(Anchor.split))
+            .where(col(Anchor.source_id) == source_id, col(Anchor.document_id) != "")
+            .where(col(Anchor.document_id).in_(some))
+            .order_by(col(Anchor.id).desc())
+        )
+        of_document |= {document: split.value for document, split in session.execute(query)}
+    for _, own in wanted:
+        if own.document_id and own.split:
+            of_document.setdefault(own.document_id, own.split)
+    found: list[str] = []
+    for uid, own in wanted:
+        if own.document_id:
+            by_id = split_of(canonical_uid(own.document_id))
+            found.append(of_document.setdefault(own.document_id, by_id))
+        else:
+            found.append(own.split or split_of(uid))
+    return found
 
 
 def set_facts(

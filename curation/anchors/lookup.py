@@ -67,11 +67,13 @@ class FoundAnchor(NamedTuple):
     genre: str
     language: str
     split: Split
+    document_id: str
+    row_id: str
     retired_at: datetime | None
     variants: int
 
 
-_Listed = tuple[int, str, str, int, str, str, str, str, Split, datetime | None]
+_Listed = tuple[int, str, str, int, str, str, str, str, Split, str, str, datetime | None]
 """The selected columns of an anchor: a ``FoundAnchor`` without its variants."""
 
 
@@ -144,6 +146,8 @@ def _listed() -> Select[*_Listed]:
             col(Anchor.genre),
             col(Anchor.language),
             col(Anchor.split),
+            col(Anchor.document_id),
+            col(Anchor.row_id),
             col(Anchor.retired_at),
         )
         .join(AnchorRevision, of_current_revision())

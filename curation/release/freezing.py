@@ -217,6 +217,8 @@ def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
             col(Anchor.split),
             col(Anchor.genre),
             col(Anchor.language),
+            col(Anchor.document_id),
+            col(Anchor.row_id),
             col(Anchor.uid).label("anchor_uid"),
             col(AnchorRevision.text).label("anchor"),
             col(Source.name).label("source"),
@@ -290,6 +292,8 @@ def _items(rows: Iterable[Row[*tuple[Any, ...]]], release_id: int) -> Iterator[d
             "language": row.language,
             "source": row.source,
             "licence": row.licence,
+            "document_id": row.document_id,
+            "row_id": row.row_id,
             "provenance": _provenance(row) | _deciders(of_variant),
         }
 

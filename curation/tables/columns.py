@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from curation.tables.delimited import listed, quoted
-from curation.tables.json_values import kind_of
-from curation.tables.plain import GENRE_NAMES, SENTENCE_NAMES
+from curation.tables.json_values import cell_text, kind_of
+from curation.tables.plain import SENTENCE_NAMES
 from curation.tables.table import Format, Table, check_columns
 from db.errors import HedgerowError
 
@@ -76,9 +76,13 @@ class FileTable:
         names = (self.text_columns, self.columns)
         return next(filter(None, (named(one, SENTENCE_NAMES) for one in names)), only)
 
-    def genre_column(self) -> str | None:
-        """The likely genre column, by its name."""
-        return named(self.text_columns, GENRE_NAMES)
+    def as_texts(self, column: str) -> list[str]:
+        """The values of a column of any kind as texts, one per row; '' if missing.
+
+        Raises:
+            HedgerowError: there is no such column.
+        """
+        return [cell_text(value) for value in self.values.get(column) or self.texts(column)]
 
 
 def named(columns: Sequence[str], names: Iterable[str]) -> str | None:

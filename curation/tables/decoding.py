@@ -150,7 +150,8 @@ def lines(file: BinaryIO, name: str) -> Iterator[str]:
     except UnicodeError:
         raise HedgerowError(_undecodable(file, name, number)) from None
     finally:
-        text.detach()  # whoever opened the file closes it
+        if not text.closed:
+            text.detach()  # whoever opened the file closes it
 
 
 def pieces(file: BinaryIO, name: str) -> Iterator[str]:
@@ -166,7 +167,8 @@ def pieces(file: BinaryIO, name: str) -> Iterator[str]:
     except UnicodeError:
         raise HedgerowError(_undecodable(file, name, 0)) from None
     finally:
-        text.detach()
+        if not text.closed:
+            text.detach()
 
 
 def _opened(file: BinaryIO, name: str, *, newline: str | None) -> io.TextIOWrapper:

@@ -188,3 +188,14 @@ class _Rest:
             length += len(piece)
         self.text, self.place = rest + "".join(more), 0
         return bool(more)
+
+
+def cell_text(value: Any) -> str:
+    """Return a cell as text: numbers as digits, several values separated by semicolons."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(cell_text, value)))
+    if value is None or isinstance(value, dict):
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -33,7 +33,21 @@ SENTENCE_NAMES = (
 """Names of the sentence column, the likeliest first; case is ignored."""
 
 GENRE_NAMES = ("genre", "domain", "register", "category", "topic")
-LANGUAGE_NAMES = ("language", "lang", "language_code")
+ATTRIBUTE_NAMES = {
+    "genre": GENRE_NAMES,
+    "language": ("language", "lang", "language_code"),
+    "split": ("split", "semeval_set", "subset", "partition", "set"),
+    "document_id": (
+        *("document_id", "document", "doc_id", "docid", "doc", "article_id", "passage_id"),
+        *("passageid", "paragraph_id", "story_id", "thread_id"),
+    ),
+    "row_id": (
+        *("row_id", "pair_id", "pairid", "sentence_id", "sent_id", "example_id", "item_id"),
+        *("guid", "id", "idx", "index"),
+    ),
+}
+"""Attribute of an anchor → names of its column, the likeliest first."""
+
 HYPOTHESIS_NAMES = ("hypothesis", "hypo", "sentence2", "sentence_b", "sent2")
 LABEL_NAMES = (
     "gold_label",

@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import Index, Text
+from sqlalchemy import Index, Text, text
 from sqlmodel import Field, SQLModel
 
 from db.columns import UtcDateTime, enum_column
@@ -33,10 +33,22 @@ class Source(SQLModel, table=True):
 class Anchor(SQLModel, table=True):
     """An affirmative sentence.
 
-    Its text is stored in its revisions; ``revision`` is the current one.
+    Its text is stored in its revisions; ``revision`` is the current one. ``document_id`` and
+    ``row_id`` are the ids of its document and of its row in the file that it came from, if the file
+    had any. All anchors of a document of a source are in the same split.
     """
 
-    __table_args__ = (Index(None, "source_id", "id"), Index(None, "split", "id"))
+    __table_args__ = (
+        Index(None, "source_id", "id"),
+        Index(None, "split", "id"),
+        Index(
+            None,
+            "source_id",
+            "document_id",
+            sqlite_where=text("document_id <> ''"),
+            postgresql_where=text("document_id <> ''"),
+        ),
+    )
 
     id: int = Field(default=None, primary_key=True)
     uid: str = Field(max_length=32, unique=True)
@@ -45,6 +57,8 @@ class Anchor(SQLModel, table=True):
     genre: str = Field(default="", max_length=80)
     language: str = Field(default="en", max_length=35)
     split: Split = Field(sa_type=enum_column(Split))
+    document_id: str = Field(default="", max_length=200)
+    row_id: str = Field(default="", max_length=200)
     retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = time_stamp()
 

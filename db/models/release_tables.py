@@ -45,4 +45,6 @@ class ReleaseItem(SQLModel, table=True):
     language: str = Field(default="en", max_length=35)
     source: str = Field(default="", max_length=200)
     licence: str = Field(default="", max_length=200)
+    document_id: str = Field(default="", max_length=200)
+    row_id: str = Field(default="", max_length=200)
     provenance: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)

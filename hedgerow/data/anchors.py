@@ -51,7 +51,8 @@ class Anchors:
             without_variants: only anchors without variants.
 
         Returns:
-            One row per anchor: uid, text, source, genre, language, split, number of variants.
+            One row per anchor: uid, text, source, genre, language, split, the ids of its document
+            and row in its source, number of variants.
 
         Raises:
             HedgerowError: the source or split is unknown.
@@ -75,9 +76,14 @@ class Anchors:
                 source_named(session, source)
             found = find_anchors(session, wanted, limit=ALL, offset=0).anchors
         rows = [
-            (a.uid, a.text, a.source, a.genre, a.language, a.split.value, a.variants) for a in found
+            (
+                *(a.uid, a.text, a.source, a.genre, a.language, a.split.value),
+                *(a.document_id, a.row_id, a.variants),
+            )
+            for a in found
         ]
-        columns = ["uid", "text", "source", "genre", "language", "split", "variants"]
+        columns = ["uid", "text", "source", "genre", "language", "split"]
+        columns += ["document_id", "row_id", "variants"]
         return pd.DataFrame(rows, columns=columns)
 
     def add(
@@ -91,6 +97,9 @@ class Anchors:
         column: str | None = None,
         genre_column: str | None = None,
         language_column: str | None = None,
+        split_column: str | None = None,
+        document_column: str | None = None,
+        row_id_column: str | None = None,
         entailment: str | None = None,
         contradiction: str | None = None,
         labels: Sequence[str] = (),
@@ -110,8 +119,10 @@ class Anchors:
             genre, language: defaults for rows without their own; the language is a tag such as
                 'de-CH'.
             column: the column with the sentences; by default its name must show it.
-            genre_column, language_column: the columns with the genres and languages; by default
-                they are found by their names, and '' means none.
+            genre_column, language_column, split_column, document_column, row_id_column: the columns
+                with the genres, languages and splits, and with the ids of documents and rows; by
+                default they are found by their names, and '' means none. All sentences of a
+                document are in one split.
             entailment, contradiction: the columns with the entailments and contradictions of an NLI
                 data set; by default they are guessed, and '' means none.
             labels: the meanings of labels that Hedgerow does not know, such as '2=contradiction'.
@@ -150,8 +161,13 @@ class Anchors:
             table.name,
             about,
             column=column or "",
-            genre_column=genre_column,
-            language_column=language_column,
+            attributes={
+                "genre": genre_column,
+                "language": language_column,
+                "split": split_column,
+                "document_id": document_column,
+                "row_id": row_id_column,
+            },
             originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
             accept_originals=accept_originals,
             suspicious=include_suspicious,

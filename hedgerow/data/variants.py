@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.anchors.sources import source_in_use
 from curation.diagnostics.distributions import STATUSES, Scope
 from curation.diagnostics.variant_table import VariantRow, variant_rows
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
+from curation.variants.importing.adding import Request
+from curation.variants.importing.cells import parse_meanings
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Status
@@ -118,22 +121,19 @@ class Variants:
         >>> project.variants.add(exported)
         <Added 1 anchor, 2 variants and 2 verdicts of 2 rows>
         """
-        from hedgerow.data.variant_import import import_variants
+        from hedgerow.data.variant_import import import_file, opened
 
-        return import_variants(
-            self._home,
-            Path(file),
-            mapping=[f"{column}={role}" for column, role in (mapping or {}).items()],
+        place = Path(file)
+        request = Request(
+            *opened(place),
+            About(source or place.stem[:MAX_SOURCE], licence, genre, language),
+            roles=mapping or {},
+            meanings=parse_meanings(f"{word}={to}" for word, to in (verdicts or {}).items()),
             undecided=undecided,
-            verdicts=[f"{word}={meaning}" for word, meaning in (verdicts or {}).items()],
-            reviewer=reviewer,
             accept=accept,
-            source=source,
-            licence=licence,
-            genre=genre,
-            language=language,
-            dry_run=dry_run,
+            reviewer=reviewer or self._home.settings.reviewer,
         )
+        return import_file(self._home, request, dry_run=dry_run)
 
     def __repr__(self) -> str:
         return "<Variants: call it to list them, .add() imports some>"

@@ -4,12 +4,14 @@ The page, the command and Python fill in the same request. Its plan only reads: 
 preview and the command's dry run.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlalchemy.orm import Session
 
+from curation.anchors.attributes import CHECKS, splits
 from curation.anchors.importing.insert import (
     About,
     Added,
@@ -24,9 +26,19 @@ from curation.anchors.importing.nli_texts import Fault, Originals, guess_columns
 from curation.anchors.importing.preview import FileRow, Preview, preview
 from curation.tables.columns import named
 from curation.tables.delimited import quoted
-from curation.tables.plain import LANGUAGE_NAMES
+from curation.tables.plain import ATTRIBUTE_NAMES
 from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from db.errors import HedgerowError
+from db.models import Split
+
+COLUMNS = {
+    "genre": "Genre column",
+    "language": "Language column",
+    "split": "Split column",
+    "document_id": "Document column",
+    "row_id": "Row id column",
+}
+"""Attribute of an anchor → the label of its column."""
 
 _EXAMPLES, _EXAMPLE = 2, 60
 
@@ -39,7 +51,8 @@ class Request:
         file: its name, stored with the run.
         about: source and licence, and the genre and language of rows without their own.
         column: the column with the sentences; '' to find it by its name.
-        genre_column, language_column: None to find them by their names, '' for none.
+        attributes: attribute of an anchor (see ``COLUMNS``) → its column; None to find it by its
+            name, '' for none.
         originals: variant type → the column with its texts; None to find it by its name, '' for
             none.
         accept_originals: accept the entailments and contradictions as labelled in the data set.
@@ -51,8 +64,7 @@ class Request:
     file: str
     about: About
     column: str = ""
-    genre_column: str | None = None
-    language_column: str | None = None
+    attributes: Mapping[str, str | None] = field(default_factory=dict)
     originals: Mapping[str, str | None] = field(default_factory=dict)
     accept_originals: bool = False
     suspicious: bool | Collection[int] = False
@@ -65,12 +77,12 @@ class Columns:
     """The columns that are read.
 
     Attributes:
+        attributes: attribute of an anchor → its column.
         originals: variant type → the column with its texts.
     """
 
     sentences: str
-    genres: str | None
-    languages: str | None
+    attributes: Mapping[str, str]
     originals: Mapping[str, str]
 
 
@@ -81,6 +93,9 @@ class Plan:
     Attributes:
         preview: every row, and what happens to it.
         rows: the rows that are added.
+        splits: split → the number of these rows in it; empty if the file names neither splits nor
+            documents.
+        moved: the number of these rows whose document is in another split than the file says.
         originals: the entailments and contradictions of the file.
         earlier: an earlier import of the same file.
     """
@@ -89,6 +104,8 @@ class Plan:
     columns: Columns
     preview: Preview
     rows: list[FileRow]
+    splits: Counter[str]
+    moved: int
     originals: Originals
     earlier: Earlier | None
 
@@ -125,7 +142,6 @@ def columns_of(request: Request) -> Columns:
             f"No name in {table.name} shows which column has the sentences; choose one with "
             f"--column: {likely}."
         )
-    others = [name for name in table.text_columns if name != sentences]
     guessed = guess_columns(table, sentences)
     named_ones = {
         type_id: guessed.get(type_id, "") if request.originals.get(type_id) is None else given
@@ -133,16 +149,40 @@ def columns_of(request: Request) -> Columns:
     }
     return Columns(
         sentences,
-        _given(request.genre_column, table.genre_column(), others),
-        _given(request.language_column, named(table.text_columns, LANGUAGE_NAMES), others),
+        attribute_columns(table, sentences, request.attributes),
         {type_id: column for type_id, column in named_ones.items() if column},
     )
 
 
-def _given(wanted: str | None, guessed: str | None, others: list[str]) -> str | None:
-    if wanted is not None:
-        return wanted or None
-    return guessed if guessed in others else None
+def attribute_columns(
+    table: LabelledTable, sentences: str, given: Mapping[str, str | None]
+) -> dict[str, str]:
+    """Attribute of an anchor → its column: the given one, or the one that its name shows.
+
+    A column with such a name but other values, such as whole texts in *document*, is not taken; a
+    given one is.
+    """
+    others = [name for name in table.columns if name != sentences]
+    found: dict[str, str] = {}
+    for name, names in ATTRIBUTE_NAMES.items():
+        column = given.get(name)
+        if column is None:
+            column = named(others, names)
+            if column is not None and not _fits(table, column, name):
+                column = None
+        if column:
+            found[name] = column
+    return found
+
+
+def _fits(table: LabelledTable, column: str, name: str) -> bool:
+    if name in ("genre", "language"):
+        return column in table.cells  # a value that is none is reported
+    try:
+        checked = {CHECKS[name](value) for value in set(table.as_texts(column)) if value}
+    except HedgerowError:
+        return False
+    return bool(checked)
 
 
 def plan(
@@ -163,13 +203,12 @@ def plan(
             is too large.
     """
     columns, table, about = columns_of(request), request.table, request.about
-    check_source(session, about)
+    source = check_source(session, about)
     shown = known or preview(
         session,
         table,
         column=columns.sentences,
-        genre_column=columns.genres,
-        language_column=columns.languages,
+        attributes=columns.attributes,
         language=about.language,
     )
     paired = originals or read_originals(
@@ -182,8 +221,27 @@ def plan(
         language=about.language,
     )
     rows = shown.chosen(suspicious=request.suspicious, sample=request.sample, seed=request.seed)
+    of_rows: list[str] = []
+    if {"split", "document_id"} & columns.attributes.keys():
+        own = [(row.uid, row.own) for row in rows]
+        of_rows = splits(session, source.id if source else None, own)
+    moved = sum(row.own.split not in ("", split) for row, split in zip(rows, of_rows, strict=False))
     earlier = earlier_import(session, table.content_hash)
-    return Plan(request, columns, shown, rows, paired, earlier)
+    return Plan(request, columns, shown, rows, Counter(of_rows), moved, paired, earlier)
+
+
+def places(planned: Plan) -> list[str]:
+    """Which columns describe the anchors, and the splits of these, a sentence each."""
+    columns = planned.columns.attributes
+    read = [f"{name}: {quoted(columns[key])}" for key, name in COLUMNS.items() if key in columns]
+    sentences = [f"{'; '.join(read)}."] * bool(read)
+    if planned.splits:
+        counts = [f"{planned.splits[one]:,} {one}" for one in Split if planned.splits[one]]
+        sentences.append(f"Splits: {', '.join(counts)}.")
+    if planned.moved:
+        rows = "1 row goes" if planned.moved == 1 else f"{planned.moved:,} rows go"
+        sentences.append(f"{rows} into the split of the document instead of the row's own.")
+    return sentences
 
 
 def add(session: Session, planned: Plan, *, author_id: int | None = None) -> Added:
@@ -203,12 +261,11 @@ def add(session: Session, planned: Plan, *, author_id: int | None = None) -> Add
         planned.preview,
         planned.rows,
         about=request.about,
-        paired=paired if columns.originals else None,
+        paired=paired if columns.originals or planned.originals.left_out else None,
         file=request.file,
         parameters={
             "column": columns.sentences,
-            "genre_column": columns.genres,
-            "language_column": columns.languages,
+            **{f"{name}_column": columns.attributes.get(name) for name in ATTRIBUTE_NAMES},
             "sample": request.sample,
             "seed": request.seed,
             "include_suspicious": chosen if isinstance(chosen, bool) else sorted(chosen) or False,

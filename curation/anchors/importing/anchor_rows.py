@@ -12,7 +12,8 @@ from db.engine import batched, know_new_rows
 from db.models import Anchor, AnchorRevision
 
 _ANCHOR = (
-    "INSERT INTO anchor (uid, source_id, genre, language, split, id, created_at, revision)"
+    "INSERT INTO anchor"
+    " (uid, source_id, genre, language, split, document_id, row_id, id, created_at, revision)"
     " VALUES ({}, 1)"
 )
 _WORDING = (
@@ -33,6 +34,8 @@ class NewAnchor(NamedTuple):
     genre: str
     language: str
     split: str
+    document_id: str
+    row_id: str
     text: str
 
 
@@ -55,8 +58,8 @@ def insert_anchors(
     numbered = list(zip(ids, anchors, strict=True))
     for some in batched(numbered):
         connection.exec_driver_sql(
-            _ANCHOR.format(", ".join([mark] * 7)),
-            [(*one[:5], id_, created) for id_, one in some],
+            _ANCHOR.format(", ".join([mark] * 9)),
+            [(*one[:7], id_, created) for id_, one in some],
         )
         connection.exec_driver_sql(
             _WORDING.format(", ".join([mark] * 5)),

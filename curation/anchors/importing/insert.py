@@ -12,12 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.attributes import checked_genre, checked_language
+from curation.anchors.attributes import checked_genre, checked_language, splits
 from curation.anchors.importing.anchor_rows import NewAnchor, insert_anchors
 from curation.anchors.importing.nli_insert import Imported, add_originals
 from curation.anchors.importing.nli_texts import Originals, newest_variant
 from curation.anchors.importing.preview import Fate, FileRow, Preview, count_revisions
-from curation.content_uids import canonical, split_of
+from curation.content_uids import canonical
 from curation.gc_pause import collector_paused
 from db.columns import now
 from db.errors import HedgerowError
@@ -192,7 +192,7 @@ def add_anchors(
     try:
         with collector_paused():
             if rows:
-                new = [_new_anchor(row, about, source.id) for row in rows]
+                new = _new_anchors(session, rows, about, source.id)
                 insert_anchors(session, new, author_id=author_id)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
@@ -247,6 +247,14 @@ def _kept_as_run(
     )
 
 
-def _new_anchor(row: FileRow, about: About, source_id: int) -> NewAnchor:
-    genre, language = row.genre or about.genre, row.language or about.language
-    return NewAnchor(row.uid, source_id, genre, language, split_of(row.uid), row.text)
+def _new_anchors(
+    session: Session, rows: Sequence[FileRow], about: About, source_id: int
+) -> list[NewAnchor]:
+    of_rows = splits(session, source_id, [(row.uid, row.own) for row in rows])
+    return [
+        NewAnchor(
+            *(row.uid, source_id, row.own.genre or about.genre, row.own.language or about.language),
+            *(split, row.own.document_id, row.own.row_id, row.text),
+        )
+        for row, split in zip(rows, of_rows, strict=True)
+    ]

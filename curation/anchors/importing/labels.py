@@ -196,7 +196,8 @@ def _sorted_out(
         for kind in (ENTAILMENT, CONTRADICTION)
         if kind in meant
     }
-    neutral = sum(role == NEUTRAL and bool(text) for role, text in zip(meant, texts, strict=True))
+    filled = [bool(text and text.strip()) for text in texts]
+    neutral = sum(role == NEUTRAL and some for role, some in zip(meant, filled, strict=True))
     roles = Counter(meant)
     notes = [
         f"{quoted(label)} labels {quoted(hypothesis)} as "

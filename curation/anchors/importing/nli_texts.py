@@ -164,13 +164,13 @@ def read_originals(
         HedgerowError: a column is missing, has no strings or is used twice; or a type is retired or
             has another meaning.
     """
+    left_out: Counter[Fault] = Counter({Fault.NEUTRAL: table.labels.neutral})
     if not columns:
-        return Originals({}, source, (), frozenset(), {})
+        return Originals({}, source, (), frozenset(), +left_out)
     check_types(session, columns)
     _check_distinct([sentence, *columns.values()])
     anchors = known_anchors(session, _in_the_database(shown))
     english = is_english(language)
-    left_out: Counter[Fault] = Counter({Fault.NEUTRAL: table.labels.neutral})
     found: dict[Original, None] = {}
     for type_id, column in columns.items():
         for row, raw in _cells(shown, table.texts(column), left_out):

@@ -5,17 +5,17 @@ all revisions of the anchors in the database and the rows before it in the file.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.attributes import checked_genre, checked_language
+from curation.anchors.attributes import CHECKS, Attributes
 from curation.anchors.checks import Finding, Reason, suspicions
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.importing.labels import LabelledTable
@@ -56,15 +56,14 @@ class FileRow(NamedTuple):
         line: line number in the file, from 1.
         text: canonical text, as it would be stored; for an impossible row the text in the file.
         uid: uid of the text; '' for an impossible row.
-        genre, language: the row's own, if the file has a column of them, else ''.
+        own: what the file says about it.
         findings: the reasons for any other fate than new, the decisive one first.
     """
 
     line: int
     text: str
     uid: str
-    genre: str
-    language: str
+    own: Attributes
     fate: Fate
     findings: tuple[Finding, ...] = ()
 
@@ -128,12 +127,12 @@ class Preview:
             sample,
             seed=seed,
             uid=lambda row: row.uid,
-            stratum=lambda row: (row.genre, length_band(row.text)),
+            stratum=lambda row: (row.own.genre, length_band(row.text)),
         )
 
 
-_ReadRow = tuple[int, str, str, str, str, str, tuple[Finding, ...]]
-"""A row before comparison: line, text, uid, near-duplicate key, genre, language, findings.
+_ReadRow = tuple[int, str, str, str, Attributes, tuple[Finding, ...]]
+"""A row before comparison: line, text, uid, near-duplicate key, attributes, findings.
 
 A plain tuple, because there is one per row and each is short-lived.
 """
@@ -144,27 +143,24 @@ def preview(
     table: LabelledTable,
     *,
     column: str,
-    genre_column: str | None = None,
-    language_column: str | None = None,
+    attributes: Mapping[str, str] | None = None,
     language: str = "en",
 ) -> Preview:
     """Check every row of a file.
 
     Args:
         column: column with the sentences.
-        genre_column, language_column: column with the genres or languages, if the file has one.
+        attributes: attribute of an anchor → its column, if the file has one.
         language: language of the other sentences; the checks for negations, hedges and the like
             only work for English.
 
     Raises:
-        HedgerowError: a column is missing or has no strings, a genre is too long, or a language is
-            no tag.
+        HedgerowError: a column is missing, or a value is not valid; the message says where.
     """
     with collector_paused():
         changed: Counter[Change] = Counter()
-        genres = _checked(table, genre_column, checked_genre)
-        languages = _checked(table, language_column, checked_language)
-        readable = list(_read_rows(table, column, genres, languages, language, changed))
+        own = _attributes(table, attributes or {})
+        readable = list(_read_rows(table, column, own, language, changed))
         known, nearly = _known(session, {row[2] for row in readable}, {row[3] for row in readable})
         rows = list(_compared(readable, known, nearly, table.unit))
     return Preview(rows, table.content_hash, count_revisions(session), changed)
@@ -184,24 +180,23 @@ def count_revisions(session: Session) -> int:
 def _read_rows(
     table: LabelledTable,
     column: str,
-    genres: Sequence[str],
-    languages: Sequence[str],
+    attributes: Iterable[Attributes],
     language: str,
     changed: Counter[Change],
 ) -> Iterator[_ReadRow]:
-    rows = zip(table.lines, table.texts(column), genres, languages, strict=True)
-    for number, (line, raw, genre, own) in enumerate(rows):
+    rows = zip(table.lines, table.texts(column), attributes, strict=True)
+    for number, (line, raw, own) in enumerate(rows):
         text, trouble = _readable(raw)
         if (why := table.labels.rejected.get(number)) is not None:
             trouble = Finding(Reason.REJECTED, why)
         if trouble:
-            yield line, text, "", "", genre, own, (trouble,)
+            yield line, text, "", "", own, (trouble,)
             continue
         if raw != text:
             changed.update(changes(raw or "", text))
         words = words_of(text)
-        found = suspicions(text, words, language=own or language)
-        yield line, text, canonical_uid(text), near_key(text, words), genre, own, found
+        found = suspicions(text, words, language=own.language or language)
+        yield line, text, canonical_uid(text), near_key(text, words), own, found
 
 
 def _readable(raw: str | None) -> tuple[str, Finding | None]:
@@ -219,19 +214,25 @@ def _readable(raw: str | None) -> tuple[str, Finding | None]:
     return text, None
 
 
-def _checked(table: FileTable, column: str | None, check: Callable[[str], str]) -> list[str]:
-    """The genres or languages of all rows."""
-    if column is None:
-        return [""] * len(table.lines)
-    checked = cache(lambda value: check(value) if value else "")
-    found: list[str] = []
-    for line, value in zip(table.lines, table.texts(column), strict=True):
+def _attributes(table: FileTable, columns: Mapping[str, str]) -> list[Attributes]:
+    """The attributes of all rows."""
+    none = Attributes()
+    if not columns:
+        return [none] * len(table.lines)
+    rows = zip(*(_checked(table, columns[name], name) for name in columns), strict=True)
+    known = lru_cache(maxsize=1_000)(lambda row: Attributes(**dict(zip(columns, row, strict=True))))
+    return [known(row) for row in rows]
+
+
+def _checked(table: FileTable, column: str, name: str) -> Iterator[str]:
+    """The values of an attribute."""
+    check = lru_cache(maxsize=1_000)(CHECKS[name])
+    for line, value in zip(table.lines, table.as_texts(column), strict=True):
         try:
-            found.append(checked((value or "").strip()))
+            yield check(value) if value else ""
         except HedgerowError as error:
             where = f"{table.unit} {line:,} of {table.name}"
             raise HedgerowError(f"On {where} in {quoted(column)}: {error}") from None
-    return found
 
 
 def _known(
@@ -288,7 +289,7 @@ def _compared(
     """The rows with their fates, after comparison with the database and the rows before them."""
     lines: dict[str, int] = {}
     keys: dict[str, int] = {}
-    for line, text, uid, key, genre, language, findings in readable:
+    for line, text, uid, key, own, findings in readable:
         fate = Fate.NEW
         if not uid:
             fate = Fate.IMPOSSIBLE
@@ -304,4 +305,4 @@ def _compared(
             elif key and keys.setdefault(key, line) != line:
                 findings = (_nearly(f"{unit} {keys[key]:,}"), *findings)
             fate = Fate.SUSPICIOUS if findings else Fate.NEW
-        yield FileRow(line, text, uid, genre, language, fate, findings)
+        yield FileRow(line, text, uid, own, fate, findings)

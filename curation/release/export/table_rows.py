@@ -101,6 +101,8 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
         TableColumn("language", "language tag of the anchor"),
         TableColumn("source", "where the anchor came from"),
         TableColumn("licence", "licence of the source"),
+        TableColumn("document_id", "id of the anchor's document in its source; else empty"),
+        TableColumn("row_id", "id of the anchor's row in the file of its source; else empty"),
         *_UIDS,
         TableColumn("parent_uid", "uid of the variant that this one is an edit of; else empty"),
         TableColumn(
@@ -283,6 +285,7 @@ def _variant(item: _Item) -> tuple[Any, ...]:
     return (
         *(item.anchor, item.text, item.type_id, item.polarity, item.cue, item.split),
         *(item.genre, item.language, item.source, item.licence),
+        *(item.document_id, item.row_id),
         *(item.anchor_uid, item.variant_uid, origin["parent_uid"], origin["anchor_revision"]),
         *(origin["provider"], origin["model"], origin["prompt"]),
         # The editor's name stays in the database: a published table should not name people.

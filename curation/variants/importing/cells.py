@@ -1,15 +1,16 @@
-"""Parse single cells: a verdict, a split, a type, a reason or a text."""
+"""Parse single cells: a verdict, a type, a reason or a text."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from curation.content_uids import canonical
 from curation.tables.delimited import quoted
+from curation.tables.json_values import cell_text
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.variants.importing.roles import name_key
 from curation.variants.importing.unclear import Field, Unclear
 from db.errors import HedgerowError
-from db.models import Split, Verdict
+from db.models import Verdict
 
 _ACCEPTING = "accept accepted yes true 1 good correct ok okay right valid keep approve approved"
 _REJECTING = "reject rejected no false 0 bad incorrect wrong invalid discard discarded decline"
@@ -26,10 +27,6 @@ _MEANINGS: dict[str, Verdict | None] = {
     "reject": Verdict.REJECT,
     "none": None,
 }
-
-_SPLITS = {split.value: split for split in Split} | dict.fromkeys(
-    ("val", "dev", "valid", "development"), Split.VALIDATION
-)
 
 _REASONS = {
     name_key(name): reason.id for reason in REJECT_REASONS for name in (reason.id, reason.label)
@@ -101,23 +98,6 @@ def judged(
     return Judged(verdict, known_reason, note)
 
 
-def split_in(value: str, *, place: str, column: str) -> str:
-    """Parse the split in a cell; '' if it is empty.
-
-    Raises:
-        HedgerowError: the value is not a split.
-    """
-    key = name_key(value)
-    if not key:
-        return ""
-    if key not in _SPLITS:
-        raise HedgerowError(
-            f"Expected a split ({', '.join(Split)}) in {quoted(column)}, found {quoted(value)} on "
-            f"{place}; leave out the column."
-        )
-    return _SPLITS[key].value
-
-
 def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) -> str:
     """Parse the type in a cell and return its id; '' if it is empty.
 
@@ -136,17 +116,6 @@ def type_in(value: str, types: Mapping[str, str], *, place: str, column: str) ->
             "this project; add it on the Taxonomy page first, or remove its rows."
         )
     return types[key]
-
-
-def cell_text(value: Any) -> str:
-    """Return a cell as text: numbers as digits, several values separated by semicolons."""
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, list):
-        return "; ".join(filter(None, map(cell_text, value)))
-    if value is None or isinstance(value, dict):
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def short(value: Any, *, longest: int) -> str:

@@ -5,21 +5,21 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from curation.anchors.attributes import checked_genre, checked_language
+from curation.anchors.attributes import CHECKS, Attributes
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE
 from curation.content_uids import canonical, canonical_uid
 from curation.review.people.reviewers import MAX_NAME
+from curation.tables.delimited import quoted
+from curation.tables.json_values import cell_text
 from curation.tables.table import Row
 from curation.variants.cue_corrections import checked_cue
 from curation.variants.edits import MAX_TEXT
 from curation.variants.importing.cells import (
     Judged,
     Meanings,
-    cell_text,
     judged,
     short,
-    split_in,
     type_in,
 )
 from curation.variants.importing.roles import ColumnRoles, Role, text_columns
@@ -79,11 +79,9 @@ class FileAnchor(NamedTuple):
 
     uid: str
     text: str
-    split: str
     source: str
     licence: str
-    genre: str
-    language: str
+    own: Attributes
 
 
 class FileVariant(NamedTuple):
@@ -172,18 +170,10 @@ class EntryReader:
         return [*entries, Entry(anchor, own, None, faults)] if own or faults else entries
 
     def _anchor(self, row: Row, uid: str, text: str) -> FileAnchor:
-        split = self._columns.get(Role.SPLIT)
-        return FileAnchor(
-            uid,
-            text,
-            split_in(cell_text(row.cells.get(split)), place=row.place, column=split)
-            if split
-            else "",
-            self._value(row, Role.SOURCE, _source),
-            self._value(row, Role.LICENCE, _licence),
-            self._value(row, Role.GENRE, checked_genre),
-            self._value(row, Role.LANGUAGE, checked_language),
-        )
+        source = self._value(row, Role.SOURCE, _source)
+        licence = self._value(row, Role.LICENCE, _licence)
+        own = (self._value(row, Role(name), check) for name, check in CHECKS.items())
+        return FileAnchor(uid, text, source, licence, Attributes(*own))
 
     def _variants(
         self, row: Row, anchor: str, columns: Mapping[str, str]
@@ -244,7 +234,8 @@ class EntryReader:
         try:
             return self._checked(role, value, check)
         except HedgerowError as error:
-            raise HedgerowError(f"On {row.place}: {error}") from None
+            where = f"{row.place} in {quoted(self._columns[role])}"
+            raise HedgerowError(f"On {where}: {error}") from None
 
 
 def _checked(role: Role, value: str, check: Callable[[str], str]) -> str:

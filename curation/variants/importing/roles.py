@@ -33,6 +33,8 @@ class Role(StrEnum):
     LICENCE = "licence"
     GENRE = "genre"
     LANGUAGE = "language"
+    DOCUMENT_ID = "document_id"
+    ROW_ID = "row_id"
     PROVIDER = "provider"
     MODEL = "model"
     DECIDED_BY = "decided_by"
@@ -56,6 +58,8 @@ MEANINGS = {
     Role.LICENCE: "Licences of the sources",
     Role.GENRE: "Genres",
     Role.LANGUAGE: "Languages",
+    Role.DOCUMENT_ID: "Documents of the anchors",
+    Role.ROW_ID: "Ids of the anchors' rows",
     Role.PROVIDER: "Services that wrote the variants",
     Role.MODEL: "Models that wrote the variants",
     Role.DECIDED_BY: "Who accepted (person, rule, model)",
@@ -83,6 +87,8 @@ _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.LICENCE: ("licence", "license"),
     Role.GENRE: ("genre",),
     Role.LANGUAGE: ("language",),
+    Role.DOCUMENT_ID: ("document_id", "doc_id"),
+    Role.ROW_ID: ("row_id",),
     Role.PROVIDER: ("provider",),
     Role.MODEL: ("model",),
     Role.DECIDED_BY: ("decided_by",),
@@ -134,18 +140,11 @@ def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, s
     return found
 
 
-def parse_roles(
-    given: Iterable[str], *, columns: Sequence[str], types: Mapping[str, str], name: str
-) -> dict[str, str]:
+def parse_roles(given: Iterable[str]) -> dict[str, str]:
     """Parse roles given as ``COLUMN=ROLE``.
 
-    Args:
-        types: as for ``guess_roles``.
-        name: the file's name.
-
     Raises:
-        HedgerowError: one has another form, an unknown column or an unknown role, or a column
-            occurs twice.
+        HedgerowError: one has another form, or a column occurs twice.
     """
     found: dict[str, str] = {}
     for one in given:
@@ -155,15 +154,31 @@ def parse_roles(
             raise HedgerowError(
                 f"Expected COLUMN=ROLE, such as sentence=anchor, found {one[:80]!r}."
             )
+        if column in found:
+            raise HedgerowError(f"Expected one role for {quoted(column)}, found two; keep one.")
+        found[column] = role
+    return found
+
+
+def given_roles(
+    given: ColumnRoles, *, columns: Sequence[str], types: Mapping[str, str], name: str
+) -> dict[str, str]:
+    """Replace the names of types by their ids.
+
+    Args:
+        types: as for ``guess_roles``.
+        name: the file's name.
+
+    Raises:
+        HedgerowError: there is no such column or role.
+    """
+    for column in given:
         if column not in columns:
             raise HedgerowError(
                 f"Expected a column {quoted(column)} in {name}, found {listed(columns)}; choose "
                 "one of these."
             )
-        if column in found:
-            raise HedgerowError(f"Expected one role for {quoted(column)}, found two; keep one.")
-        found[column] = _role(role, types)
-    return found
+    return {column: _role(role, types) for column, role in given.items()}
 
 
 def _role(text: str, types: Mapping[str, str]) -> str:

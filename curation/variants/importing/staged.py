@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from curation.anchors.attributes import Attributes
 from curation.variants.importing.cells import Judged
 from curation.variants.importing.entries import FileAnchor, FileVariant
 from curation.variants.importing.roles import UNTYPED, ColumnRoles
@@ -91,10 +92,13 @@ class Staged:
         """Yield every anchor with its variants in the file's order, this many at a time."""
         with closing(sqlite3.connect(self.path)) as connection:
             rows = connection.execute(
-                "SELECT uid, text, split, source, licence, genre, language FROM anchor"
-                " ORDER BY number"
+                "SELECT uid, text, source, licence, genre, language, split, document_id, row_id"
+                " FROM anchor ORDER BY number"
             )
-            while some := [FileAnchor(*row) for row in rows.fetchmany(size)]:
+            while some := [
+                FileAnchor(uid, text, source, licence, Attributes(*own))
+                for uid, text, source, licence, *own in rows.fetchmany(size)
+            ]:
                 yield [Family(anchor, _variants(connection, anchor.uid)) for anchor in some]
 
     def verdicts(self) -> dict[tuple[str, str], int]:

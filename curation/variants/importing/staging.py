@@ -38,8 +38,8 @@ BATCH = 5_000
 """Rows to write to the file at a time."""
 
 _SCHEMA = """
-CREATE TABLE anchor (uid TEXT PRIMARY KEY, text, split, source, licence, genre, language,
-                     number INTEGER) WITHOUT ROWID;
+CREATE TABLE anchor (uid TEXT PRIMARY KEY, text, source, licence, genre, language, split,
+                     document_id, row_id, number INTEGER) WITHOUT ROWID;
 CREATE TABLE variant (anchor, kind, text, cue, provider, model, type DEFAULT '',
                       number INTEGER, place, PRIMARY KEY (anchor, kind, text)) WITHOUT ROWID;
 CREATE TABLE verdict (anchor, kind, text, reviewer, by, verdict, reason, note,
@@ -150,12 +150,12 @@ def _keep(connection: sqlite3.Connection, entries: list[tuple[Place, Entry]]) ->
     """Write entries. Return how many variants without a verdict repeat others, and all verdicts."""
     anchors = [(e.anchor, place.number) for place, e in entries if e.anchor is not None]
     connection.executemany(
-        "INSERT OR IGNORE INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(*anchor, number) for anchor, number in anchors],
+        "INSERT OR IGNORE INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*anchor[:4], *anchor.own, number) for anchor, number in anchors],
     )
     connection.executemany(
         "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)",
-        {(a.uid, a.split, a.source, a.licence) for a, _ in anchors if a.split or a.source},
+        {(a.uid, a.own.split, a.source, a.licence) for a, _ in anchors if a.own.split or a.source},
     )
     repeated = 0
     for has_verdict in (True, False):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.anchors.importing.adding import Plan, Request, add, plan
-from curation.anchors.importing.insert import About, Added, before_import
+from curation.anchors.importing.adding import Plan, Request, add, places, plan
+from curation.anchors.importing.insert import Added, before_import
 from curation.anchors.importing.labels import LabelledTable, read_file, read_pasted
 from curation.anchors.importing.preview import changed
 from curation.generation.request import Which
@@ -29,9 +29,6 @@ FORMATS = {
 }
 FILE, PASTE = "file", "paste"
 WAYS = {FILE: "File", PASTE: "Pasted text"}
-NAMELESS = About("?")
-"""Stands for the attributes of the source while it has no name."""
-
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
@@ -147,12 +144,14 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
     if not asked.column:
         file_rows.candidates(table)
         return
-    about = file_questions.questions(given.name, key=given.key, has_genres=bool(asked.genre_column))
+    has_genres = bool(asked.attributes.get("genre"))
+    about = file_questions.questions(given.name, key=given.key, has_genres=has_genres)
     revisions, newest, before = open_project.ask(before_import, table.content_hash, about)
-    first = Request(table, given.name, about or NAMELESS, **asked._asdict())
+    first = Request(table, given.name, about or file_questions.NAMELESS, **asked._asdict())
     key = (given.key, format, *labels.items(), repr(asked), about, revisions, newest)
     known = _plan(key, first)
     shown = known.preview
+    notes = st.container()
     for sentence in changed(shown):
         st.text(sentence)
     if before is not None:
@@ -166,6 +165,8 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
     include, size, seed = file_questions.rows_to_add(shown, len(ticked), key=given.key)
     chosen = replace(first, suspicious=include or ticked, sample=size or None, seed=seed)
     planned = _planned((key, include, sorted(ticked), size, seed), chosen, known)
+    for sentence in places(planned):
+        notes.text(sentence)
     texts, accept = file_questions.accept_originals(planned, key=given.key)
     with facts[0]:
         file_rows.lengths_chart(planned.rows)

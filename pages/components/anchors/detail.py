@@ -44,6 +44,8 @@ def draw(uid: str, reviewer_id: int | None) -> None:
 
 def _head(anchor: FoundAnchor) -> None:
     facts = [anchor.source, anchor.licence, anchor.genre, anchor.language, anchor.split.value]
+    facts += [f"document {anchor.document_id}"] * bool(anchor.document_id)
+    facts += [f"row {anchor.row_id}"] * bool(anchor.row_id)
     markup.show(
         Markup(
             '<div class="hg-variant"><span class="hg-text" dir="auto">{}</span></div>'

@@ -7,16 +7,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE
-from curation.anchors.importing.adding import Plan
+from curation.anchors.importing.adding import COLUMNS, Plan, attribute_columns
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE, About
 from curation.anchors.importing.labels import MEANINGS, LabelledTable
 from curation.anchors.importing.nli_texts import FAULTS, guess_columns
 from curation.anchors.importing.preview import Fate, Preview
-from curation.tables.columns import named
-from curation.tables.plain import LANGUAGE_NAMES
 from curation.tables.table import PASTED
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from pages.components.shared.formatting.label import plain
+
+NAMELESS = About("?")
+"""Stands for the attributes of the source while it has no name."""
 
 ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
@@ -106,8 +107,7 @@ class Asked(NamedTuple):
     """The chosen columns; '' for none."""
 
     column: str
-    genre_column: str
-    language_column: str
+    attributes: dict[str, str]
     originals: dict[str, str]
 
 
@@ -126,36 +126,44 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
         key=f"anchors-column-{key}",
     )
     if column is None:
-        return Asked("", "", "", {})
-    others = [name for name in table.text_columns if name != column]
+        return Asked("", {}, {})
+    texts = [name for name in table.text_columns if name != column]
+    others = [name for name in table.columns if name != column]
 
-    def asked(label: str, guess: str | None, at: DeltaGenerator, **more: Any) -> str:
+    def asked(
+        label: str, choices: list[str], guess: str | None, at: DeltaGenerator, **more: Any
+    ) -> str:
         chosen = at.selectbox(
             label,
-            [None, *others],
-            index=1 + others.index(guess) if guess in others else 0,
+            [None, *choices],
+            index=1 + choices.index(guess) if guess in choices else 0,
             format_func=lambda name: "No column" if name is None else name,
             **more,
         )
         return chosen or ""
 
-    genres = asked("Genre column", table.genre_column(), place, key=f"anchors-genres-{key}")
-    language = named(table.text_columns, LANGUAGE_NAMES)
-    languages = ""
-    if language in others:
-        languages = asked("Language column", language, place, key=f"anchors-languages-{key}")
+    shown = attribute_columns(table, column, {})
+    attributes: dict[str, str] = {}
+    if others:
+        for name, label in COLUMNS.items():
+            if name == "language":
+                place = place.popover("More columns", key="anchors-more-columns")
+            attributes[name] = asked(
+                label, others, shown.get(name), place, key=f"anchors-{name}-column-{key}-{column}"
+            )
     found = guess_columns(table, column)
     originals = {
         type_id: asked(
             ORIGINALS[type_id],
+            texts,
             found.get(type_id),
             at,
             key=f"anchors-{type_id}-{key}-{column}-{found.get(type_id)}",
             help="Sentences that the data set pairs with each anchor. They become its variants.",
         )
-        for type_id, at in zip(ORIGINALS, st.columns(2) if others else (), strict=bool(others))
+        for type_id, at in zip(ORIGINALS, st.columns(2) if texts else (), strict=bool(texts))
     }
-    return Asked(column, genres, languages, originals)
+    return Asked(column, attributes, originals)
 
 
 def _meaning_key(key: str) -> str:
@@ -212,7 +220,7 @@ def _use_usual(key: str, usual: dict[str, str]) -> None:
 def accept_originals(planned: Plan, *, key: str) -> tuple[int, bool]:
     """Report the paired texts, and ask whether to accept them as their data set labels them."""
     texts = planned.originals.of(planned.rows)
-    if not planned.columns.originals:
+    if not planned.columns.originals and not planned.originals_left_out:
         return 0, False
     counts = Counter(text.type_id for text in texts)
     amounts = " and ".join(
@@ -220,7 +228,7 @@ def accept_originals(planned: Plan, *, key: str) -> tuple[int, bool]:
     )
     left_out = planned.originals_left_out.items()
     left = "; ".join(f"{count:,} {FAULTS[fault]}" for fault, count in left_out)
-    st.text(f"Paired texts: {amounts}." + (f" Left out: {left}." if left else ""))
+    st.text(f"Paired texts: {amounts or 'none'}." + (f" Left out: {left}." if left else ""))
     accept = st.checkbox(
         "Accept these with the labels of their data set",
         key=f"anchors-accept-{key}",

@@ -14,7 +14,6 @@ from curation.variants.importing.roles import (
     check_roles,
     guess_roles,
     types_by_name,
-    with_given,
 )
 from curation.variants.importing.staged import Staged
 from curation.variants.importing.unclear import Field, Unclear
@@ -52,7 +51,7 @@ def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dic
             st.caption(
                 f"{len(table.columns) - len(asked):,} further columns use the detected role."
             )
-    return with_given(guessed, given)
+    return given
 
 
 def _is_unsure(table: Table, guessed: Mapping[str, str]) -> bool:

@@ -1,21 +1,19 @@
 """Import variants: choose a file, assign its columns, preview the result, import."""
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import streamlit as st
 
-from curation.anchors.importing.insert import About
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.files import Parts, parts_of_upload
 from curation.tables.table import Table, open_table
 from curation.taxonomy.project_types import types_version
-from curation.variants.importing.choices import Choices
-from curation.variants.importing.import_run import KIND, create_import
+from curation.variants.importing.adding import Plan, Request, add, plan, read
+from curation.variants.importing.import_run import KIND
 from curation.variants.importing.in_words import amount, nothing_left
-from curation.variants.importing.preview import Preview, preview, project_state
-from curation.variants.importing.roles import Role, check_roles
+from curation.variants.importing.preview import project_state
+from curation.variants.importing.roles import Role
 from curation.variants.importing.staged import Staged
-from curation.variants.importing.staging import stage
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run
@@ -33,13 +31,6 @@ HOW = (
 
 _TURN, _RUN = "variants-turn", "variants-run"
 """Session keys: the number of the file box, and the last run that this session started."""
-
-
-class _Opened(NamedTuple):
-    """A file whose columns have been assigned."""
-
-    parts: Parts
-    table: Table
 
 
 @error_messages.fragment
@@ -63,50 +54,46 @@ def importer() -> None:
     if file is None:
         return
     try:
-        _below_file(_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
+        _below_file(*_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
     except HedgerowError as error:
         error_messages.show(variant_columns.in_fields(error), key="variants-file")
 
 
 @st.cache_resource(max_entries=2, ttl=3600, show_spinner="Reading …")
-def _opened(key: str, name: str, _data: bytes) -> _Opened:
+def _opened(key: str, name: str, _data: bytes) -> tuple[Parts, Table]:
     parts = parts_of_upload(_data, name)
-    return _Opened(parts, open_table(parts, is_prose=False))
+    return parts, open_table(parts, is_prose=False)
 
 
 @st.cache_resource(max_entries=3, ttl=3600, show_spinner="Reading every row …")
-def _staged(
-    key: str, roles: dict[str, str], meanings: str, language: str, types: str, _file: _Opened
-) -> Staged:
-    """Cached without copying and never changed; it owns its file."""
-    return stage(
-        _file.table,
-        _file.parts,
-        roles=roles,
-        types=open_project.every_type(),
-        meanings=variant_columns.parsed_meanings(meanings),
-        language=language,
-    )
+def _staged(key: tuple[object, ...], _request: Request) -> Staged:
+    """Cached without copying and never changed; it owns its file.
+
+    Args:
+        key: the file, the choices on which its rows depend, and the version of the types.
+    """
+    return read(_request, open_project.every_type())
 
 
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner="Comparing with the project …")
-def _preview(
-    key: tuple[object, ...], state: tuple[object, ...], _staged: Staged, _choices: Choices
-) -> Preview:
-    """Recomputed when the project changes."""
-    return open_project.ask(preview, _staged, _choices)
+def _plan(key: tuple[object, ...], _request: Request, _staged: Staged) -> Plan:
+    """Recomputed when the project changes.
+
+    Args:
+        key: all choices, and what the plan depends on in the project.
+    """
+    return open_project.ask(plan, _request, _staged)
 
 
-def _below_file(file: _Opened, *, key: str) -> None:
+def _below_file(parts: Parts, table: Table, *, key: str) -> None:
     """Everything below the file: columns, questions, preview and button."""
-    table = file.table
     if table.tool:
         st.text(f"Read as an export of {table.tool}, with one row per answer.")
     for note in table.notes:
         st.text(note)
     types = open_project.every_type()
     roles = variant_columns.roles_of(table, types, key=key)
-    meanings = variant_columns.meanings(roles, key=key)
+    words = variant_columns.meanings(roles, key=key)
     about = file_questions.questions(
         table.name, key=f"variants-{key}", has_genres=Role.GENRE in roles.values()
     )
@@ -117,10 +104,17 @@ def _below_file(file: _Opened, *, key: str) -> None:
         "verdict still outranks it. Otherwise, they stay pending until somebody reviews them.",
     )
     # The code below can fail. The fields above keep their input because they are already rendered.
-    check_roles(roles, columns=table.columns, name=table.name)
-    language = about.language if about else "en"
+    request = Request(
+        parts,
+        table,
+        about or file_questions.NAMELESS,
+        roles=roles,
+        meanings=variant_columns.parsed_meanings(words),
+        accept=accept,
+        reviewer=st.session_state.get("reviewer_name", ""),
+    )
     version = open_project.ask(types_version)
-    staged = _staged(key, roles, meanings, language, version, file)
+    staged = _staged((key, *roles.items(), words, request.about.language, version), request)
     undecided = variant_columns.undecided(staged, types, key=key)
     if about is None:
         st.caption("Enter the name of the source.")
@@ -129,20 +123,21 @@ def _below_file(file: _Opened, *, key: str) -> None:
         st.write("The file has verdicts without a reviewer name. They will be stored under yours.")
         signin.name_form("Your name", key="signin-variants")
         return
-    choices = _choices(about, undecided, accept)
+    request = replace(request, undecided=list(undecided.values()))
     state = open_project.ask(project_state)
-    found = _preview((key, staged.path, repr(choices)), state, staged, choices)
-    variants_found.draw(found, staged, types)
-    nothing = nothing_left(found)
+    chosen = (*undecided.items(), repr(about), accept, request.reviewer)
+    planned = _plan((key, staged.path, chosen, state), request, staged)
+    variants_found.draw(planned.preview, staged, types)
+    nothing = nothing_left(planned.preview)
     if nothing:
         st.text(nothing)
     st.button(
-        "Import" if nothing else f"Import {amount(found)}",
+        "Import" if nothing else f"Import {amount(planned.preview)}",
         type="primary",
         key="variants-import",
         disabled=bool(nothing),
         on_click=_start,
-        args=(staged, choices),
+        args=(planned,),
     )
 
 
@@ -150,20 +145,12 @@ def _has_nameless(staged: Staged) -> bool:
     return any(not reviewer and by != "model" for reviewer, by in staged.verdicts())
 
 
-def _choices(about: About, undecided: dict[str, str], accept: bool) -> Choices:
-    return Choices(about, undecided, accept, st.session_state.get("reviewer_name", ""))
-
-
-def _start(staged: Staged, choices: Choices) -> None:
+def _start(planned: Plan) -> None:
     """Store the run and start its process once: a second click finds it running."""
     if background.active(KIND) is not None:
         return
     run = open_project.tell(
-        create_import,
-        open_project.settings(),
-        staged,
-        choices,
-        requested_by=signin.reviewer_id(),
+        add, open_project.settings(), planned, requested_by=signin.reviewer_id()
     )
     st.session_state[_RUN] = run.id
     background.start_process_of(run)

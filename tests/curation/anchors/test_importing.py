@@ -1,11 +1,14 @@
 """Rows of a file become anchors, and texts that it pairs with them variants: all or nothing."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, event, func, select
 from sqlalchemy.orm import Session
@@ -14,6 +17,7 @@ from sqlmodel import SQLModel, col
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.checks import Reason, has_several_sentences
 from curation.anchors.importing import anchor_rows
+from curation.anchors.importing.adding import Plan, Request, add, columns_of, plan
 from curation.anchors.importing.insert import (
     About,
     Added,
@@ -36,6 +40,7 @@ from curation.content_uids import (
 )
 from curation.diagnostics.measuring import count_without_measures
 from curation.generation.prompts import types_of
+from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from curation.review.decisions import compute_standing
 from curation.review.opinions.model_verdicts import apply_switch, find_model, plan_switch
@@ -59,9 +64,12 @@ from db.models import (
     Status,
     Variant,
 )
+from tests.curation.support.deciding import accept
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, person
+from tests.support.factories import add_anchor, add_variant, person
 
+NLI_NAMES = ("premise", "hypothesis", "label")
+GENRES = {"genre": "genre"}
 NLI = """\
 premise,entailment,contradiction
 A dog runs on the beach.,An animal is outside.,The dog is asleep.
@@ -87,7 +95,7 @@ def found(shown: Preview) -> list[tuple[Fate, list[Reason]]]:
     return [(row.fate, [finding.reason for finding in row.findings]) for row in shown.rows]
 
 
-def add(session: Session, text: str, *, name: str = "mine") -> Added:
+def enter(session: Session, text: str, *, name: str = "mine") -> Added:
     shown = looked(session, text)
     return add_anchors(session, shown, shown.chosen(), about=About(source=name))
 
@@ -201,17 +209,91 @@ def test_checks_that_know_english_are_left_out_for_others(
     assert [row.fate for row in shown.rows] == [fate] * 2
 
 
-def test_counts_add_up_to_the_rows(session: Session) -> None:
+def test_a_row_with_several_reasons_counts_once(session: Session) -> None:
     shown = looked(session, "One is here.\nOne is here.\nIs it?\nIt isn't. It never was.\nTwo is.")
     assert sum(shown.fates.values()) == len(shown.rows) == 5
     several = (Reason.REPEATED, Reason.QUESTION, Reason.NEGATED, Reason.SEVERAL_SENTENCES)
     assert shown.reasons == dict.fromkeys(several, 1)
 
 
+CELLS = st.sampled_from(
+    ["", " ", "A dog runs.", "A dog is here.", "Is it?", "It isn't so.", "x" * 5_000, "Hm\x07."]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=9),
+    label=st.sampled_from([None, "0", "neutral", "entailment", "contradiction", "??"]),
+    suspicious=st.booleans(),
+)
+def test_every_row_and_every_paired_text_is_in_exactly_one_count(
+    session: Session, rows: list[tuple[str, str, str]], label: str | None, suspicious: bool
+) -> None:
+    names = ("premise", "entailment", "contradiction") if label is None else NLI_NAMES
+    records = [
+        dict(zip(names, (*row[:2], row[2] if label is None else label), strict=True))
+        for row in rows
+    ]
+    data = "".join(json.dumps(record) + "\n" for record in records).encode()
+    with session.begin_nested() as attempt:
+        request = Request(read_file(data, name="a.jsonl"), "a.jsonl", About("mine"), "premise")
+        planned = plan(session, replace(request, suspicious=suspicious))
+        assert sum(planned.preview.fates.values()) == len(rows)
+        paired = [text for row in rows for text in (row[1:] if label is None else row[1:2])]
+        texts, left_out = planned.originals.of(planned.rows), planned.originals_left_out
+        assert len(texts) + sum(left_out.values()) == sum(bool(text.strip()) for text in paired)
+        done = add(session, planned)
+        assert (done.added, done.originals.total) == (len(planned.rows), len(texts))
+        attempt.rollback()
+
+
+@both_databases
+def test_documents_stay_in_one_split_and_ids_reach_the_release(
+    engine: Engine, tmp_path: Path
+) -> None:
+    def load(lines: str) -> Plan:
+        data = f"sentence,doc_id,id,split\n{lines}".encode()
+        with writing(engine) as session:
+            seed_taxonomy(session)
+            planned = plan(session, Request(read_file(data, name="a.csv"), "a.csv", About("mine")))
+            add(session, planned)
+        return planned
+
+    first = load("One is here.,d1,7,\nTwo is here.,d1,8,dev\nThree is here.,,9,test\n")
+    assert (first.splits, first.moved) == ({"validation": 2, "test": 1}, 0)
+    second = load("Four is here.,d1,10,train\nFive is here.,d2,11,\nSix is here.,d2,12,\n")
+    assert second.moved == 1
+    with writing(engine) as session:
+        found = session.execute(select(Anchor).order_by(col(Anchor.id))).scalars().all()
+        assert [(a.document_id, a.row_id) for a in found] == [
+            *(("d1", "7"), ("d1", "8"), ("", "9")),
+            *(("d1", "10"), ("d2", "11"), ("d2", "12")),
+        ]
+        by_id = split_of(canonical_uid("d2"))
+        validation = ["validation"] * 2
+        assert [a.split for a in found] == [*validation, "test", "validation", by_id, by_id]
+        accept(session, add_variant(session, found[0], text="One is not here."), person(session))
+        release = create_release(session).release
+        item = session.execute(select(ReleaseItem)).scalar_one()
+        assert (item.document_id, item.row_id) == ("d1", "7")
+        exported = export_release(session, release, tmp_path / "out", format="jsonl")
+    (row,) = (exported / "variants.jsonl").read_text("utf-8").splitlines()
+    assert (json.loads(row)["document_id"], json.loads(row)["row_id"]) == ("d1", "7")
+
+
+def test_a_column_called_document_that_has_whole_texts_is_not_one_of_ids(session: Session) -> None:
+    data = b"sentence,document,set\nHi there.," + b"Long. " * 50 + b",blue\n"
+    request = Request(read_file(data, name="a.csv"), "a.csv", About("mine"))
+    assert columns_of(request).attributes == {}
+    with pytest.raises(HedgerowError, match="On line 2 of a.csv in 'set': Expected a split"):
+        plan(session, replace(request, attributes={"split": "set"}))
+
+
 def test_a_genre_that_is_too_long_is_reported_with_its_line(session: Session) -> None:
     table = read_file(b"text,genre\nHi there,a\nYou too," + b"g" * 81 + b"\n", name="a.csv")
     with pytest.raises(HedgerowError, match="On line 3 of a.csv"):
-        preview(session, table, column="text", genre_column="genre")
+        preview(session, table, column="text", attributes=GENRES)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +330,7 @@ def test_anchors_get_uid_split_source_and_author(engine: Engine) -> None:
     data = "text,genre\nThe café is open.,news\nThe bridge is safe.,\n".encode()
     with writing(engine) as session:
         ada = person(session)
-        shown = preview(session, read_file(data, name="a.csv"), column="text", genre_column="genre")
+        shown = preview(session, read_file(data, name="a.csv"), column="text", attributes=GENRES)
         added = add_anchors(
             session,
             shown,
@@ -282,11 +364,11 @@ def test_anchors_get_uid_split_source_and_author(engine: Engine) -> None:
 @both_databases
 def test_the_same_file_twice_adds_nothing_and_is_reported(session: Session) -> None:
     text = "The bridge is safe.\nThe ferry is late."
-    assert add(session, text).added == 2
+    assert enter(session, text).added == 2
     before = earlier_import(session, read_pasted(text).content_hash)
     assert before is not None and (before.source, before.added) == ("mine", 2)
     assert earlier_import(session, "0" * 64) is None
-    assert add(session, text, name="other") == Added(0)
+    assert enter(session, text, name="other") == Added(0)
     assert count(session, Anchor, AnchorRevision, Run, Source) == [2, 2, 1, 1]
 
 
@@ -296,7 +378,7 @@ def test_a_failure_in_the_middle_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(anchor_rows, "_WORDING", "INSERT INTO nowhere VALUES ({})")
     with pytest.raises(Exception, match="nowhere"), writing(engine) as session:
-        add(session, "The bridge is safe.")
+        enter(session, "The bridge is safe.")
     with reading(engine) as session:
         assert count(session, Anchor, AnchorRevision, Source, Run) == [0] * 4
 
@@ -307,7 +389,7 @@ def test_anchors_that_are_there_after_all_stop_an_import(engine: Engine, twice: 
     with writing(engine) as session:
         shown = looked(session, "The bridge is safe.\nThe ferry is late.")
         if not twice:
-            add(session, "The ferry is late.")
+            enter(session, "The ferry is late.")
     with pytest.raises(HedgerowError), writing(engine) as session:
         add_anchors(session, shown, shown.chosen() * (1 + twice), about=About(source="mine"))
     with reading(engine) as session:
@@ -388,8 +470,8 @@ def test_a_sample_is_no_larger_than_the_rows_and_keeps_the_genres_proportions(
     assert len(shown.chosen(sample=2, suspicious=True)) == 2
     lines = [f"The thing number {n} is here.,{'news' if n % 4 else 'law'}" for n in range(100)]
     table = read_file(("text,genre\n" + "\n".join(lines)).encode(), name="a.csv")
-    shown = preview(session, table, column="text", genre_column="genre")
-    assert Counter(row.genre for row in shown.chosen(sample=20)) == {"news": 15, "law": 5}
+    shown = preview(session, table, column="text", attributes=GENRES)
+    assert Counter(row.own.genre for row in shown.chosen(sample=20)) == {"news": 15, "law": 5}
 
 
 def test_lengths_are_reported_as_in_the_paper() -> None:

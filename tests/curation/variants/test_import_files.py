@@ -20,6 +20,7 @@ from curation.taxonomy.built_in import TAXONOMY
 from curation.variants.importing.roles import (
     Role,
     check_roles,
+    given_roles,
     guess_roles,
     parse_roles,
     text_columns,
@@ -237,7 +238,7 @@ TYPES = types_by_name(TAXONOMY)
 
 
 def given(*arguments: str, columns: tuple[str, ...] = ("a", "b", "c")) -> dict[str, str]:
-    return parse_roles(arguments, columns=columns, types=TYPES, name="mine.csv")
+    return given_roles(parse_roles(arguments), columns=columns, types=TYPES, name="mine.csv")
 
 
 @pytest.mark.parametrize(

@@ -24,20 +24,16 @@ from curation.taxonomy.own_types import add_type, retire_type
 from curation.taxonomy.project_types import all_types, seed_taxonomy
 from curation.taxonomy.type_drafts import OwnType
 from curation.variants.importing import import_run
+from curation.variants.importing.adding import Request, read
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.entries import LeftOut
 from curation.variants.importing.import_run import KIND, create_import, work
 from curation.variants.importing.in_words import against, left_out, nothing_left
 from curation.variants.importing.preview import preview
 from curation.variants.importing.roles import (
-    check_roles,
-    guess_roles,
     parse_roles,
-    types_by_name,
-    with_given,
 )
 from curation.variants.importing.staged import Staged
-from curation.variants.importing.staging import stage
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunEnded
 from db.execution import execute
@@ -107,11 +103,7 @@ def staged(engine: Engine, place: Path | list[dict[str, Any]], *mapping: str) ->
     table = open_table(parts)
     with reading(engine) as session:
         types = all_types(session)
-    names = types_by_name(types.values())
-    given = parse_roles(mapping, columns=table.columns, types=names, name=table.name)
-    roles = with_given(guess_roles(table.columns, names), given)
-    check_roles(roles, columns=table.columns, name=table.name)
-    return stage(table, parts, roles=roles, types=types)
+    return read(Request(parts, table, About("mine"), roles=parse_roles(mapping)), types)
 
 
 def choices(**more: Any) -> Choices:
@@ -301,6 +293,7 @@ def test_a_wide_table_has_a_column_for_each_type(seeded: Engine) -> None:
 
 def test_attributes_of_an_anchor_in_a_file_are_kept(seeded: Engine) -> None:
     about = {"split": "dev", "source": "Field notes", "license": "CC BY 4.0", "genre": "law"}
+    about |= {"doc_id": "d1", "row_id": "7"}
     load(seeded, [ROWS[0] | about | {"language": "en-GB"}, ROWS[2]])
     with reading(seeded) as session:
         anchors, sources = all_of(session, Anchor), all_of(session, Source)
@@ -310,6 +303,7 @@ def test_attributes_of_an_anchor_in_a_file_are_kept(seeded: Engine) -> None:
         (("mine", "CC0"), "", "en"),
     ]
     assert anchors[0].split is Split.VALIDATION
+    assert [(a.document_id, a.row_id) for a in anchors] == [("d1", "7"), ("", "")]
 
 
 @both_databases
@@ -353,10 +347,10 @@ def test_the_read_file_goes_when_nobody_holds_it(seeded: Engine) -> None:
     [
         ({"type": "emphatic"}, "'emphatic' in column 'type' on line 2 of mine.jsonl"),
         ({"verdict": "perhaps"}, "'verdict', found 'perh"),
-        ({"split": "dev2"}, r"\(train, validation, test\) in 'split', found 'dev2'"),
-        ({"reviewer": "x" * 90}, "line 2 of mine.jsonl: .* a reviewer's name"),
-        ({"cue": "x" * 300}, "line 2 of mine.jsonl: .* a cue of at most 200"),
-        ({"language": "??"}, "line 2 of mine.jsonl: .* a language tag"),
+        ({"split": "dev2"}, r"in 'split': .*\(train, validation, test\), found 'dev2'"),
+        ({"reviewer": "x" * 90}, "line 2 of mine.jsonl in .* a reviewer's name"),
+        ({"cue": "x" * 300}, "line 2 of mine.jsonl in .* a cue of at most 200"),
+        ({"language": "??"}, "line 2 of mine.jsonl in .* a language tag"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(
