@@ -116,6 +116,8 @@ def test_replaced_content_is_told_from_negation_and_hedging(
         ("The water is safe.", "It is unclear whether the water is safe.", []),
         ("The water is clear.", "The water is unclear.", ["unclear"]),
         ("The ferry leaves.", "The ferry is unlikely to leave.", ["unlikely"]),
+        ("The ferry leaves.", "That the ferry leaves is unlikely.", []),
+        ("The result is good.", "The result is uncertain.", ["uncertain"]),
     ],
 )
 def test_a_new_affix_of_the_claim_is_found(anchor: str, text: str, words: list[str]) -> None:
