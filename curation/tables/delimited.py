@@ -39,6 +39,17 @@ Lines = Callable[[], Iterable[str]]
 Rows = Iterator[tuple[int, list[str]]]
 """The fields of each row, with the number of its first line."""
 
+Names = Callable[[Sequence[str]], Sequence[str] | None]
+"""The names of the columns for the first row of a table without a header; None for a header."""
+
+
+class _Unfit(HedgerowError):
+    """A row does not fit, so that this is the wrong dialect or a broken file."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
 
 class _Dialect(NamedTuple):
     """How fields are separated and quoted; ``escape`` precedes a quotation mark inside a field,
@@ -92,13 +103,19 @@ class _Seen:
 
 
 def read_delimited(
-    lines: Lines, name: str, *, delimiter: str | None = None, prefer_tabs: bool = False
+    lines: Lines,
+    name: str,
+    *,
+    delimiter: str | None = None,
+    prefer_tabs: bool = False,
+    names: Names | None = None,
 ) -> Delimited:
     """Find the columns and the dialect.
 
     Args:
         delimiter: by default, the most frequent one in the header.
         prefer_tabs: whether fields are separated by tabs if the header has no delimiter.
+        names: for tables that may have no header. In these, further fields of a row are ignored.
 
     Raises:
         HedgerowError: there is no header, or the first line is none; or a row has another number of
@@ -115,22 +132,24 @@ def read_delimited(
         likely = "\t"
     standard = _Dialect(delimiter or likely)
     seen = _Seen()
-    found = _tried(lines, before, standard, name, seen)
+    found = _tried(lines, before, standard, name, names, seen)
     for dialect in _better(standard, found, seen, quoted_header=first.startswith('"')):
-        other = _tried(lines, before, dialect, name)
+        other = _tried(lines, before, dialect, name, names)
         if isinstance(other, Delimited):
             kept = (QUOTES_KEPT,) if dialect.quote is None and seen.quotes else ()
             return other._replace(notes=kept)
-    if isinstance(found, HedgerowError):
+        if isinstance(found, _Unfit) and other.line > found.line:
+            found = other  # the right dialect reads furthest
+    if isinstance(found, _Unfit):
         raise found
     return found
 
 
 def _better(
-    standard: _Dialect, found: Delimited | HedgerowError, seen: _Seen, *, quoted_header: bool
+    standard: _Dialect, found: Delimited | _Unfit, seen: _Seen, *, quoted_header: bool
 ) -> Iterator[_Dialect]:
     """The dialects to try before the standard one, or because that is wrong."""
-    columns = () if isinstance(found, HedgerowError) else found.columns
+    columns = () if isinstance(found, _Unfit) else found.columns
     is_wrong = not columns
     if seen.escaped or (is_wrong and seen.backslash):
         yield standard._replace(escape="\\")
@@ -159,29 +178,34 @@ def _first_line(lines: Lines, start: int) -> tuple[int, str]:
 
 
 def _tried(
-    lines: Lines, before: int, dialect: _Dialect, name: str, seen: _Seen | None = None
-) -> Delimited | HedgerowError:
+    lines: Lines,
+    before: int,
+    dialect: _Dialect,
+    name: str,
+    names: Names | None,
+    seen: _Seen | None = None,
+) -> Delimited | _Unfit:
     """The table in this dialect, or why a row does not fit."""
     seen = seen or _Seen()
     watched = seen.watch(islice(lines(), before, None))
     try:
-        columns, rows = _opened(watched, before, dialect, name)
+        columns, rows = _opened(watched, before, dialect, name, names)
         for _, cells in rows:
             if seen.quotes:
                 seen.loose = seen.loose or any('"' in cell for cell in cells)
                 seen.several_lines = seen.several_lines or any("\n" in cell for cell in cells)
-    except HedgerowError as error:
+    except _Unfit as error:
         deque(watched, 0)
         return error
 
     def again() -> Rows:
-        return _opened(islice(lines(), before, None), before, dialect, name)[1]
+        return _opened(islice(lines(), before, None), before, dialect, name, names)[1]
 
     return Delimited(columns, before + 1, again)
 
 
 def _opened(
-    lines: Iterable[str], before: int, dialect: _Dialect, name: str
+    lines: Iterable[str], before: int, dialect: _Dialect, name: str, names: Names | None
 ) -> tuple[tuple[str, ...], Rows]:
     """The columns and the rows.
 
@@ -206,7 +230,9 @@ def _opened(
     try:
         header = [cell.strip() for cell in next(reader)]
     except csv.Error as error:
-        raise HedgerowError(_broken(before + 1, name, error)) from None
+        raise _broken(before + 1, name, error) from None
+    if names is not None and (known := names(header)) is not None:
+        return tuple(known), _rows(reader, header, before + 1, before, known, dialect, name, True)
     begin, first = before + reader.line_num + 1, _next(reader, before, name)
     while first == []:  # a blank line
         begin, first = before + reader.line_num + 1, _next(reader, before, name)
@@ -214,7 +240,8 @@ def _opened(
         header = [ROW_NAMES, *header]
     columns = tuple(cell or f"column {number}" for number, cell in enumerate(header, 1))
     _check_header(columns, f"line {before + 1:,} of {name}")
-    return columns, _rows(reader, first, begin, before, columns, dialect, name)
+    is_loose = names is not None
+    return columns, _rows(reader, first, begin, before, columns, dialect, name, is_loose)
 
 
 def _next(reader: Any, before: int, name: str) -> list[str] | None:
@@ -222,7 +249,7 @@ def _next(reader: Any, before: int, name: str) -> list[str] | None:
     try:
         return next(reader, None)
     except csv.Error as error:
-        raise HedgerowError(_broken(begin, name, error)) from None
+        raise _broken(begin, name, error) from None
 
 
 def _rows(
@@ -230,41 +257,46 @@ def _rows(
     row: list[str] | None,
     begin: int,
     before: int,
-    columns: tuple[str, ...],
+    columns: Sequence[str],
     dialect: _Dialect,
     name: str,
+    is_loose: bool,
 ) -> Rows:
     while row is not None:
-        if len(row) == len(columns):
-            yield begin, row
+        if len(row) == len(columns) or (is_loose and len(row) > len(columns)):
+            yield begin, row[: len(columns)]
         elif row:
-            raise HedgerowError(_wrong_number(row, columns, begin, dialect, name))
+            raise _wrong_number(row, columns, begin, dialect, name)
         begin, row = before + reader.line_num + 1, _next(reader, before, name)
 
 
 def _wrong_number(
-    row: list[str], columns: tuple[str, ...], line: int, dialect: _Dialect, name: str
-) -> str:
+    row: list[str], columns: Sequence[str], line: int, dialect: _Dialect, name: str
+) -> _Unfit:
     found = (
-        f"Expected {counted(len(columns), 'field')} as in the header, found {len(row):,} on line "
-        f"{line:,} of {name}"
+        f"Expected {counted(len(columns), 'field')}, found {len(row):,} on line {line:,} of {name}"
     )
     delimiter = DELIMITERS.get(dialect.delimiter, f"'{dialect.delimiter}'")
     if len(row) < len(columns):
-        missing = listed(columns[len(row) :])
-        return f"{found}: {missing} is missing; add it, with a {delimiter} even if it is empty."
-    return f"{found}; put texts that contain a {delimiter} into quotation marks."
+        missing = f"{listed(columns[len(row) :])} is missing"
+        sentence = f"{found}: {missing}; add it, with a {delimiter} even if it is empty."
+    else:
+        sentence = f"{found}; put texts that contain a {delimiter} into quotation marks."
+    return _Unfit(sentence, line)
 
 
-def _broken(line: int, name: str, error: csv.Error) -> str:
+def _broken(line: int, name: str, error: csv.Error) -> _Unfit:
+    where = f"The row that begins on line {line:,} of {name} has a"
     if "limit" in str(error):
-        return (
-            f"The row that begins on line {line:,} of {name} has a field of more than "
-            f"{csv.field_size_limit():,} characters; close its quotation marks, or shorten it."
+        return _Unfit(
+            f"{where} field of more than {csv.field_size_limit():,} characters; close its "
+            "quotation marks, or shorten it.",
+            line,
         )
-    return (
-        f"The row that begins on line {line:,} of {name} has a quotation mark that does not "
-        "enclose a whole field; close it, and double the quotation marks inside."
+    return _Unfit(
+        f"{where} quotation mark that does not enclose a whole field; close it, and double the "
+        "quotation marks inside.",
+        line,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from curation.tables import exports, json_values, parquet, plain
 from curation.tables.decoding import PARQUET, lines, pieces
-from curation.tables.delimited import Delimited, listed, quoted, read_delimited
+from curation.tables.delimited import Delimited, Names, listed, quoted, read_delimited
 from curation.tables.files import Part, Parts, parts_of_upload
 from curation.tables.spreadsheets import original
 from db.errors import HedgerowError
@@ -117,7 +117,11 @@ class _Form(NamedTuple):
 
 
 def open_table(
-    parts: Parts, *, format: Format | None = None, is_prose: bool | None = None
+    parts: Parts,
+    *,
+    format: Format | None = None,
+    is_prose: bool | None = None,
+    names: Names | None = None,
 ) -> Table:
     """The columns and rows of a table.
 
@@ -125,11 +129,12 @@ def open_table(
         format: the format of its files, whatever their content; by default it is detected.
         is_prose: whether a text that shows no columns has a sentence on each line, rather than a
             header that we do not know; by default, its name decides.
+        names: for tables that may have no header (see ``read_delimited``).
 
     Raises:
         HedgerowError: it is not text, is broken, has no rows, or its files have different columns.
     """
-    tables = [_of_part(part, format, is_prose) for part in parts.files]
+    tables = [_of_part(part, format, is_prose, names) for part in parts.files]
     first, columns = tables[0], dict.fromkeys(tables[0].columns)
     for table in tables[1:]:
         if table.format is not Format.JSONL and table.columns != first.columns:
@@ -154,10 +159,16 @@ def open_table(
 
 
 def open_bytes(
-    data: bytes, name: str, *, format: Format | None = None, is_prose: bool | None = None
+    data: bytes,
+    name: str,
+    *,
+    format: Format | None = None,
+    is_prose: bool | None = None,
+    names: Names | None = None,
 ) -> Table:
     """The table in an upload or another file in memory, as in ``open_table``."""
-    return open_table(parts_of_upload(data, name), format=format, is_prose=is_prose)
+    parts = parts_of_upload(data, name)
+    return open_table(parts, format=format, is_prose=is_prose, names=names)
 
 
 def open_pasted(text: str, *, format: Format | None = None) -> Table:
@@ -209,9 +220,11 @@ def _at_most(rows: Iterator[Row], name: str) -> Iterator[Row]:
         yield row
 
 
-def _of_part(part: Part, format: Format | None, is_prose: bool | None) -> Table:
+def _of_part(
+    part: Part, format: Format | None, is_prose: bool | None, names: Names | None
+) -> Table:
     """One file as a table; for records, with the columns of the first ones."""
-    form = _form(part, format, is_prose)
+    form = _form(part, format, is_prose, names)
     head = [cells for _, cells in islice(form.records(), INSPECTED)]
     if not head:
         raise HedgerowError(
@@ -237,7 +250,7 @@ def _of_part(part: Part, format: Format | None, is_prose: bool | None) -> Table:
     return Table(part.name, form.format, tool.name, form.unit, columns, rows, "", form.notes)
 
 
-def _form(part: Part, format: Format | None, is_prose: bool | None) -> _Form:
+def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names | None) -> _Form:
     with part.open() as file:
         head = file.read(_HEAD)
         if head.startswith(PARQUET):
@@ -256,7 +269,7 @@ def _form(part: Part, format: Format | None, is_prose: bool | None) -> _Form:
         with part.open() as file:
             unit, _ = json_values.records(pieces(file, part.name), part.name)
         return _Form(Format.JSONL, unit, None, lambda: _json_records(part))
-    return _text_form(part, format, is_prose)
+    return _text_form(part, format, is_prose, names)
 
 
 def _json_records(part: Part) -> Iterator[tuple[int, Cells]]:
@@ -264,7 +277,9 @@ def _json_records(part: Part) -> Iterator[tuple[int, Cells]]:
         yield from json_values.records(pieces(file, part.name), part.name)[1]
 
 
-def _text_form(part: Part, format: Format | None, is_prose: bool | None) -> _Form:
+def _text_form(
+    part: Part, format: Format | None, is_prose: bool | None, names: Names | None
+) -> _Form:
     def text() -> Iterator[str]:
         with part.open() as file:
             yield from lines(file, part.name)
@@ -282,9 +297,8 @@ def _text_form(part: Part, format: Format | None, is_prose: bool | None) -> _For
         columns = ("label", "text") if found == plain.LABELLED else ("text",)
         return _Form(Format.TEXT, "line", columns, lambda: read(text()))
     is_tsv = Format.TSV in (format, wanted) or found == "\t"
-    table = read_delimited(
-        text, part.name, delimiter="\t" if format is Format.TSV else None, prefer_tabs=is_tsv
-    )
+    delimiter = "\t" if format is Format.TSV else None
+    table = read_delimited(text, part.name, delimiter=delimiter, prefer_tabs=is_tsv, names=names)
     check_columns(table.columns, where=f"line {table.header:,} of {part.name}")
     kind = wanted or (Format.TSV if found == "\t" else Format.CSV)
     if set(table.columns) >= _OURS:

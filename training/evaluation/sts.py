@@ -8,11 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curation.tables.columns import named
+from curation.tables.delimited import listed
+from curation.tables.json_values import cell_text
+from curation.tables.table import Row, open_bytes
 from db.errors import HedgerowError
-from db.named_files import read_text
+from db.named_files import read_bytes
 
 LARGEST_FILE = 20 * 1024 * 1024
 """Maximum size of a file in bytes. The whole STS benchmark is a twentieth of it."""
+
+_SHOWN = 40
 
 FEWEST = 3
 """Minimum number of pairs for a meaningful rank correlation."""
@@ -26,50 +32,63 @@ class StsPair(NamedTuple):
     second: str
 
 
-def read_sts(path: Path) -> list[StsPair]:
-    """Read tab-separated lines of a score and two sentences. Quotation marks are part of the text.
+_SCORES = ("score", "similarity_score", "similarity", "relatedness_score", "gold_score", "label")
+_FIRSTS = ("sentence1", "sentence_1", "sentence_a", "text1", "anchor")
+_SECONDS = ("sentence2", "sentence_2", "sentence_b", "text2", "text")
+_HEADLESS = ("score", "sentence1", "sentence2")
+"""The columns of a file without a header, as published."""
 
-    Lines with an empty score and a header line are left out.
+
+def read_sts(path: Path) -> list[StsPair]:
+    """Read a table with a score and two sentences in each row; rows without a score are left out.
+
+    Without a header, the columns are score, first and second sentence.
 
     Raises:
-        HedgerowError: the file can't be read, or a line has another format.
+        HedgerowError: the file can't be read or has other columns, or a row has no number or lacks
+            a sentence (the message gives its line).
     """
-    # Not splitlines, which also splits at other characters.
-    lines = read_text(path, kind="an STS file", largest=LARGEST_FILE).split("\n")
-    pairs = [
-        pair
-        for number, line in enumerate(lines, start=1)
-        if line.strip() and (pair := _pair(line, number, path)) is not None
+    content = read_bytes(path, kind="an STS file", largest=LARGEST_FILE)
+    table = open_bytes(content, path.name, is_prose=False, names=_names)
+    score, first, second = columns = [
+        named(table.columns, names) for names in (_SCORES, _FIRSTS, _SECONDS)
     ]
+    if score is None or first is None or second is None:
+        raise HedgerowError(
+            f"Expected the columns {', '.join(_HEADLESS)} in {table.name}, found "
+            f"{listed(table.columns)}; rename them."
+        )
+    rows = (
+        (row, [cell_text(row.cells.get(column or "")) for column in columns])
+        for row in table.rows()
+    )
+    pairs = [_pair(row, *cells) for row, cells in rows if cells[0]]
     if len(pairs) < FEWEST:
         raise HedgerowError(
-            f"Expected at least {FEWEST} sentence pairs in {str(path)!r}, found {len(pairs)}."
+            f"Expected at least {FEWEST} sentence pairs in {table.name}, found {len(pairs)}."
         )
     if len({pair.score for pair in pairs}) == 1:
         raise HedgerowError(
-            f"Expected different scores in {str(path)!r}, found {pairs[0].score:g} in every line."
+            f"Expected different scores in {table.name}, found {pairs[0].score:g} in every row."
         )
     return pairs
 
 
-def _pair(line: str, number: int, path: Path) -> StsPair | None:
-    score, _, sentences = line.partition("\t")
-    first, _, second = sentences.partition("\t")
-    second = second.partition("\t")[0]
+def _names(cells: Sequence[str]) -> Sequence[str] | None:
+    return None if named(cells, _SCORES) else _HEADLESS
+
+
+def _pair(row: Row, score: str, first: str, second: str) -> StsPair:
     try:
-        value = float(score) if score.strip() else None
+        value = float(score)
     except ValueError:
-        if number == 1:  # a header
-            return None
         value = float("nan")
-    if value is None:
-        return None
-    if not (np.isfinite(value) and first.strip() and second.strip()):
+    if not (np.isfinite(value) and first and second):
         raise HedgerowError(
-            f"Expected a score and two sentences separated by tabs in line {number} of "
-            f"{str(path)!r}."
+            f"Expected a score and two sentences on {row.place}, found {score[:_SHOWN]!r}, "
+            f"{first[:_SHOWN]!r} and {second[:_SHOWN]!r}."
         )
-    return StsPair(value, first.strip(), second.strip())
+    return StsPair(value, first, second)
 
 
 def spearman(pairs: Sequence[StsPair], cosines: Sequence[float] | np.ndarray) -> float:

@@ -19,8 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.embeddings import encode_distinct
 from curation.encoders.reading_pace import characters, length
+from curation.tables.columns import named
+from curation.tables.delimited import listed
+from curation.tables.json_values import cell_text
+from curation.tables.plain import SENTENCE_NAMES
+from curation.tables.table import open_bytes
 from db.errors import HedgerowError
-from db.named_files import read_text
+from db.named_files import read_bytes
 from training.retention.documents import Document, documents
 from training.retention.perturbation import edited
 from training.retention.rankings import QUERIES_OF_A_DOCUMENT, Rankings
@@ -302,13 +307,19 @@ def lines_of(path: Path) -> tuple[int, float]:
 
 
 def read_sentences(path: Path) -> list[str]:
-    """The distinct lines of a text file that are not empty, in their order.
+    """The distinct sentences of a text file with one per line, or of a table, in their order.
 
     Raises:
-        HedgerowError: the file can't be read or has no such lines.
+        HedgerowError: the file can't be read or has no sentences.
     """
-    text = read_text(path, kind="a file of sentences", largest=LARGEST_FILE)
-    found = list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))
-    if not found:
-        raise HedgerowError(f"Expected one sentence per line in {str(path)!r}, found none.")
-    return found
+    content = read_bytes(path, kind="a file of sentences", largest=LARGEST_FILE)
+    table = open_bytes(content, path.name)
+    column = named(table.columns, SENTENCE_NAMES)
+    if column is None:
+        raise HedgerowError(
+            f"Expected a column such as 'text' in {table.name}, found {listed(table.columns)}; "
+            "rename the one with the sentences."
+        )
+    return list(
+        dict.fromkeys(text for row in table.rows() if (text := cell_text(row.cells.get(column))))
+    )

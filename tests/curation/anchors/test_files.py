@@ -136,7 +136,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
         (b"text,n\n", "a.csv", "header 'text', 'n'"),
         (b"The bridge is safe.\nIt is open.\n", "a.csv", "'The bridge is safe.'"),
         (b"text,n,text\na,b,c\n", "a.csv", "'text' twice in line 1"),
-        (b"text,n\na,1\nb,c,2\n", "a.csv", "2 fields as in the header, found 3"),
+        (b"text,n\na,1\nb,c,2\n", "a.csv", "2 fields, found 3"),
         (b"text,n\na,1\nb\n", "a.csv", "found 1 on line 3"),
         (b'text,n\n"a\nb",1\nc;2\n', "a.csv", "found 1 on line 4"),
         (b'text,n\na,1\n"b,2\nc,3\n', "a.csv", "begins on line 3 of a.csv"),

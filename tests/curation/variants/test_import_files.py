@@ -210,7 +210,7 @@ def excel() -> bytes:
     [
         (b"", "mine is empty"),
         (b"\n\n", "blank lines"),
-        (b"a,b\n1,2,3\n", "2 fields as in the header, found 3 on line 2"),
+        (b"a,b\n1,2,3\n", "2 fields, found 3 on line 2"),
         (b'a,b\n"1,2\n', "line 2 of mine has a quotation mark"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "131,072"),
         (b"a,b\n" + b"x" * 1_100_000, "Line 2 of mine is longer than 1 MB"),

@@ -360,6 +360,10 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
     assert read_scores(tmp_path, PUBLISHED) == expected
     assert read_scores(tmp_path, PUBLISHED.partition("\n")[2]) == expected  # no header
     assert read_scores(tmp_path, "\ufeff" + PUBLISHED) == expected
+    records = [
+        dict(zip(("relatedness_score", "sentence_A", "sentence_B"), row)) for row in expected
+    ]
+    assert read_scores(tmp_path, json.dumps(records)) == expected
 
 
 @pytest.mark.parametrize(
@@ -371,7 +375,8 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
         (PUBLISHED + "nan\tone\tother\n", "line 7"),
         (PUBLISHED + "inf\tone\tother\n", "line 7"),
         (PUBLISHED + "4,one,other\n", "line 7"),
-        ("", f"{FEWEST} .*found 0"),
+        ("", "is empty"),
+        ("score\tsentence1\tsentence2\n\ta\tb\n", f"{FEWEST} .*found 0"),
         ("1\ta\tb\n2\ta\tc\n", "found 2"),
         ("1\ta\tb\n1.0\ta\tc\n1\td\te\n", "found 1 "),
         ("1\tnäme\tb\n".encode("latin-1"), "UTF-8"),

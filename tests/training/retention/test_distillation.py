@@ -224,8 +224,10 @@ def test_sentences_are_the_distinct_lines_of_a_file(
         read_sentences(path)
     path.write_text("\ufeffOne.\r\n\n  Two. \nOne.\nThree\u2028four.\n", encoding="utf-8")
     assert read_sentences(path) == ["One.", "Two.", "Three\u2028four."]
+    path.write_text('id,text\n1,"One, too."\n2,\n', encoding="utf-8")
+    assert read_sentences(path) == ["One, too."]
     path.write_text(" \n\n", encoding="utf-8")
-    with pytest.raises(HedgerowError, match="found none"):
+    with pytest.raises(HedgerowError, match="only blank lines"):
         read_sentences(path)
     monkeypatch.setattr(module, "LARGEST_FILE", 2)
     with pytest.raises(HedgerowError, match="too large"):

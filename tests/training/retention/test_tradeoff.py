@@ -286,7 +286,7 @@ def test_a_model_that_cannot_be_measured_is_refused_with_one_sentence(
     refused("no run 99", 99)
     refused("is queued", ask(project, recipe))
     refused("from 0 to 1", more_shares=[1.5])
-    refused("line 2", sts=StsFile("my *file*.tsv", b"no scores\nat all\n"))
+    refused("line 1", sts=StsFile("my *file*.tsv", b"no scores\nat all\n"))
     with writing(project) as session:
         splits = get_release(session, 1).summary["splits"]
         few = splits | {"validation": splits["validation"] | {"anchors": 1}}
