@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -360,9 +361,8 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
     assert read_scores(tmp_path, PUBLISHED) == expected
     assert read_scores(tmp_path, PUBLISHED.partition("\n")[2]) == expected  # no header
     assert read_scores(tmp_path, "\ufeff" + PUBLISHED) == expected
-    records = [
-        dict(zip(("relatedness_score", "sentence_A", "sentence_B"), row)) for row in expected
-    ]
+    names = ("relatedness_score", "sentence_A", "sentence_B")
+    records = [dict(zip(names, row, strict=True)) for row in expected]
     assert read_scores(tmp_path, json.dumps(records)) == expected
 
 
