@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from curation.content_uids import canonical, canonical_uid, split_of
 from curation.diagnostics.measuring import measure_variants
-from curation.language.english import is_english
+from curation.language.english import is_english, tag_of
 from curation.review.decisions import chunks
 from db.errors import HedgerowError
 from db.models import Anchor, Split, Variant
@@ -18,9 +18,15 @@ from db.models import Anchor, Split, Variant
 MAX_GENRE, MAX_LANGUAGE, MAX_ID = 80, 35, 200
 """Maximum lengths in characters."""
 
-_SPLITS = {split.value: split for split in Split} | dict.fromkeys(
-    ("val", "dev", "valid", "development", "trial"), Split.VALIDATION
-)
+_SPLITS = {
+    name: split
+    for split, names in (
+        (Split.TRAIN, "train training trn"),
+        (Split.VALIDATION, "validation valid val dev devel development trial"),
+        (Split.TEST, "test testing tst"),
+    )
+    for name in names.split()
+}
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
@@ -40,12 +46,13 @@ def checked_genre(genre: str) -> str:
 
 
 def checked_language(language: str) -> str:
-    """The canonical language tag.
+    """The canonical language tag; of a name or a code of three letters, the tag if we know it.
 
     Raises:
         HedgerowError: the text is not a language tag such as 'en' or 'en-GB'.
     """
-    clean = language.strip()
+    first, dash, rest = language.strip().replace("_", "-").partition("-")
+    clean = tag_of(first) + dash + (rest.upper() if len(rest) == 2 else rest)
     if not _LANGUAGE.fullmatch(clean) or len(clean) > MAX_LANGUAGE:
         raise HedgerowError(
             f"Expected a language tag such as 'en' or 'en-GB', found '{clean[:40]}'."

@@ -12,6 +12,8 @@ from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.suitability import UnsuitableKind, find_problems
 from curation.language.english import is_english, looks_other
 
+_SHOWN = 40
+
 LONG = 512
 """Maximum characters of an unsuspicious anchor; encoders read about this many word pieces."""
 
@@ -35,6 +37,7 @@ class Reason(StrEnum):
     COMMAND = "command"
     OTHER_LANGUAGE = "other_language"
     LONG = "long"
+    MARKUP = "markup"
     NO_SENTENCE = "no_sentence"
     SEVERAL_SENTENCES = "several_sentences"
 
@@ -56,6 +59,7 @@ LABELS = {
     Reason.COMMAND: "a command",
     Reason.OTHER_LANGUAGE: "in another language",
     Reason.LONG: f"longer than {LONG} characters",
+    Reason.MARKUP: "contains markup",
     Reason.NO_SENTENCE: "not a sentence",
     Reason.SEVERAL_SENTENCES: "several sentences",
 }
@@ -77,6 +81,10 @@ _PROBLEMS = {
     UnsuitableKind.COMMAND: Reason.COMMAND,
     UnsuitableKind.OTHER_LANGUAGE: Reason.OTHER_LANGUAGE,
 }
+_MARKUP = re.compile(
+    r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]{2,8});|(?<!\w)(\*\*|__)\w.*\w\1(?!\w)"
+    r"|\[[^\]]+\]\(\w+:[^)\s]+\)|^#{1,6}\s"
+)
 _LETTER = re.compile(r"[^\W\d_]")
 # The word before a full stop and the text after it, without quotation marks and brackets.
 _STOP = re.compile(r"([^\s.!?]*)([.!?])[\"'”’)\]]*\s+[\"'“‘(\[]*(\w)")
@@ -96,6 +104,8 @@ def suspicions(text: str, words: list[str], *, language: str) -> tuple[Finding, 
     """
     english = is_english(language)
     found = [Finding(Reason.LONG, _long(text))] if len(text) > LONG else []
+    if markup := _MARKUP.search(text):
+        found.append(Finding(Reason.MARKUP, f"It contains the markup {markup[0][:_SHOWN]}"))
     if fragment := no_sentence(text, words, english=english):
         found.append(Finding(Reason.NO_SENTENCE, fragment))
     if not english:

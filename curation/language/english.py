@@ -86,6 +86,45 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     return telling and (not text.isascii() or _unknown(parts) > 1) and _unknown_share(parts) > 0.5
 
 
+_NAMES = {
+    name: tag
+    for tag, names in {
+        "en": "english eng",
+        "de": "german deutsch deu ger",
+        "fr": "french français francais fra fre",
+        "es": "spanish español espanol spa",
+        "it": "italian italiano ita",
+        "pt": "portuguese português portugues por",
+        "nl": "dutch nederlands nld dut",
+        "pl": "polish polski pol",
+        "cs": "czech ces cze",
+        "sv": "swedish svenska swe",
+        "da": "danish dansk dan",
+        "no": "norwegian norsk nor",
+        "fi": "finnish suomi fin",
+        "hu": "hungarian magyar hun",
+        "ro": "romanian ron rum",
+        "tr": "turkish tur",
+        "ru": "russian rus",
+        "ar": "arabic ara",
+        "zh": "chinese zho chi",
+        "ja": "japanese jpn",
+        "ko": "korean kor",
+        "hi": "hindi hin",
+        "el": "greek ell gre",
+        "uk": "ukrainian ukr",
+        "he": "hebrew heb",
+    }.items()
+    for name in names.split()
+}
+
+
+def tag_of(language: str) -> str:
+    """The tag of a language that is given by its name or a code of three letters, if we know it."""
+    key = language.casefold()
+    return _NAMES.get(key, key)
+
+
 def looks_other(text: str, words: Sequence[str], language: str) -> bool:
     """Whether a text that should be in a language other than English seems to be in another one, or
     in English. Only function words count, of the languages that we have lists of.

@@ -25,7 +25,7 @@ from curation.anchors.importing.labels import LabelledTable
 from curation.anchors.importing.nli_texts import Fault, Originals, guess_columns, read_originals
 from curation.anchors.importing.preview import FileRow, Preview, preview
 from curation.tables.columns import named
-from curation.tables.delimited import quoted
+from curation.tables.delimited import listed, quoted
 from curation.tables.plain import ATTRIBUTE_NAMES
 from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from db.errors import HedgerowError
@@ -78,12 +78,16 @@ class Columns:
 
     Attributes:
         attributes: attribute of an anchor → its column.
+        unfit: why a column whose name shows an attribute is not read, one sentence each.
+        unused: the other columns.
         originals: variant type → the column with its texts.
     """
 
     sentences: str
     attributes: Mapping[str, str]
     originals: Mapping[str, str]
+    unfit: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,42 +151,50 @@ def columns_of(request: Request) -> Columns:
         type_id: guessed.get(type_id, "") if request.originals.get(type_id) is None else given
         for type_id, given in {**dict.fromkeys(ORIGINAL_TYPES), **request.originals}.items()
     }
-    return Columns(
-        sentences,
-        attribute_columns(table, sentences, request.attributes),
-        {type_id: column for type_id, column in named_ones.items() if column},
+    originals = {type_id: column for type_id, column in named_ones.items() if column}
+    attributes, unfit = attribute_columns(table, sentences, request.attributes)
+    used = {sentences, *attributes.values(), *originals.values(), *table.labels.columns}
+    unused = tuple(
+        column for column in table.columns if column not in used and not _is_nested(table, column)
     )
+    return Columns(sentences, attributes, originals, unfit, unused)
+
+
+def _is_nested(table: LabelledTable, column: str) -> bool:
+    """Whether a column has lists, so that a note of the table names it."""
+    return any(isinstance(value, list | dict) for value in table.values.get(column, ()))
 
 
 def attribute_columns(
     table: LabelledTable, sentences: str, given: Mapping[str, str | None]
-) -> dict[str, str]:
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """Attribute of an anchor → its column: the given one, or the one that its name shows.
 
-    A column with such a name but other values, such as whole texts in *document*, is not taken; a
-    given one is.
+    A column with such a name but other values, such as whole texts in *document*, is not taken; the
+    second result says so. A given one is.
     """
     others = [name for name in table.columns if name != sentences]
     found: dict[str, str] = {}
+    unfit: list[str] = []
     for name, names in ATTRIBUTE_NAMES.items():
         column = given.get(name)
         if column is None:
             column = named(others, names)
-            if column is not None and not _fits(table, column, name):
+            if column is not None and (fault := _fault(table, column, name)):
+                unfit.append(f"{COLUMNS[name]}: {quoted(column)} was not used. {fault}")
                 column = None
         if column:
             found[name] = column
-    return found
+    return found, tuple(unfit)
 
 
-def _fits(table: LabelledTable, column: str, name: str) -> bool:
-    if name in ("genre", "language"):
-        return column in table.cells  # a value that is none is reported
+def _fault(table: LabelledTable, column: str, name: str) -> str:
+    """Why a column has other values than its name shows; '' if it hasn't."""
     try:
-        checked = {CHECKS[name](value) for value in set(table.as_texts(column)) if value}
-    except HedgerowError:
-        return False
-    return bool(checked)
+        checked = [CHECKS[name](value) for value in dict.fromkeys(table.as_texts(column)) if value]
+    except HedgerowError as error:
+        return str(error).replace("; leave out the column", "")
+    return "" if any(checked) else "It is empty."
 
 
 def plan(
@@ -234,10 +246,13 @@ def places(planned: Plan) -> list[str]:
     """Which columns describe the anchors, and the splits of these, a sentence each."""
     columns = planned.columns.attributes
     read = [f"{name}: {quoted(columns[key])}" for key, name in COLUMNS.items() if key in columns]
-    sentences = [f"{'; '.join(read)}."] * bool(read)
+    sentences = [*planned.columns.unfit, *[f"{'; '.join(read)}."] * bool(read)]
+    if planned.columns.unused:
+        sentences.append(f"Not used: {listed(planned.columns.unused)}.")
     if planned.splits:
         counts = [f"{planned.splits[one]:,} {one}" for one in Split if planned.splits[one]]
-        sentences.append(f"Splits: {', '.join(counts)}.")
+        computed = "" if "split" in columns else ", one for each document"
+        sentences.append(f"Splits{computed}: {', '.join(counts)}.")
     if planned.moved:
         rows = "1 row goes" if planned.moved == 1 else f"{planned.moved:,} rows go"
         sentences.append(f"{rows} into the split of the document instead of the row's own.")

@@ -54,12 +54,14 @@ class Labels:
     Attributes:
         rejected: row (its index) → why the source rejected it.
         unknown: the values whose meaning is unknown, each with how often it occurs.
+        columns: the columns of labels, marks and hypotheses.
         neutral: number of hypotheses that are neither entailed nor contradicted, or have no label.
     """
 
     rejected: Mapping[int, str] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
     neutral: int = 0
+    columns: tuple[str, ...] = ()
 
     def usual(self) -> dict[str, str]:
         """The usual meanings of the numbers 0, 1 and 2, if these are the labels."""
@@ -128,7 +130,8 @@ def with_labels(table: Table, meanings: Mapping[str, str] | None = None) -> Labe
     """The rows of a table, with what its labels say."""
     read = in_memory(table)
     held = {name: getattr(read, name) for name in FileTable.__dataclass_fields__}
-    found = LabelledTable(**held, labels=Labels(_rejected(read)))
+    rejected, marks_in = _rejected(read)
+    found = LabelledTable(**held, labels=Labels(rejected, columns=marks_in))
     label = named(found.columns, LABEL_NAMES)
     if label is None or {CONTRADICTION, ENTAILMENT} & set(found.columns):
         return found
@@ -155,9 +158,10 @@ def _examples(values: Sequence[str]) -> str:
     return listed(distinct[:_SHOWN]) + " …" * (len(distinct) > _SHOWN) if distinct else "nothing"
 
 
-def _rejected(table: FileTable) -> dict[int, str]:
-    """The rows that a column of marks rejects. Other columns with its name are ignored."""
+def _rejected(table: FileTable) -> tuple[dict[int, str], tuple[str, ...]]:
+    """The rows that a column of marks rejects, and these columns. Others with its name are not."""
     found: dict[int, str] = {}
+    marked: list[str] = []
     columns = [(column, [column]) for column in _MARKS] + [("answer", list(LABEL_NAMES))]
     for tool, names in columns:
         column, (known, refused) = named(table.text_columns, names), _MARKS[tool]
@@ -165,12 +169,13 @@ def _rejected(table: FileTable) -> dict[int, str]:
             continue
         marks = [_clean(value) for value in table.cells[column]]
         if set(marks) <= known | {""}:
+            marked.append(column)
             found |= {
                 number: f"It was {_MARKED[mark]} in the source ({quoted(column)})."
                 for number, mark in enumerate(marks)
                 if mark in refused
             }
-    return found
+    return found, tuple(marked)
 
 
 def _sorted_out(
@@ -214,7 +219,12 @@ def _sorted_out(
         columns=(*table.columns, *columns),
         cells={**table.cells, **columns},
         notes=(*table.notes, *notes),
-        labels=replace(table.labels, unknown=unknown, neutral=neutral),
+        labels=replace(
+            table.labels,
+            unknown=unknown,
+            neutral=neutral,
+            columns=(*table.labels.columns, label, hypothesis),
+        ),
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from curation.anchors.importing.adding import Plan, Request, add, places, plan
 from curation.anchors.importing.insert import Added, before_import
 from curation.anchors.importing.labels import LabelledTable, read_file, read_pasted
-from curation.anchors.importing.preview import changed
+from curation.anchors.importing.preview import Fate, changed
 from curation.generation.request import Which
 from curation.plurals import counted
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
@@ -181,7 +181,11 @@ def _button(wanted: Plan | None, planned: Plan, texts: int, reviewer_id: int | N
     if wanted is None:
         st.caption("Enter the name of the source.")
     if not count and not texts:
-        st.text("Nothing to add: every row already exists or is left out.")
+        st.text(
+            "Nothing is chosen: tick suspicious rows, or add all of them."
+            if planned.preview.fates[Fate.SUSPICIOUS]
+            else "Nothing to add: every row already exists or is left out."
+        )
     st.button(
         f"Add {_amount(count, texts)}",
         type="primary",

@@ -142,7 +142,7 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
         )
         return chosen or ""
 
-    shown = attribute_columns(table, column, {})
+    shown, _ = attribute_columns(table, column, {})
     attributes: dict[str, str] = {}
     if others:
         for name, label in COLUMNS.items():

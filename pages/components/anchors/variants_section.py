@@ -121,7 +121,7 @@ def _below_file(parts: Parts, table: Table, *, key: str) -> None:
         return
     if _has_nameless(staged) and signin.reviewer_id() is None:
         st.write("The file has verdicts without a reviewer name. They will be stored under yours.")
-        signin.name_form("Your name", key="signin-variants")
+        signin.name_form("Your name", key="signin-variants", button="Use this name")
         return
     request = replace(request, undecided=list(undecided.values()))
     state = open_project.ask(project_state)
