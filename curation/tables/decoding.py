@@ -7,6 +7,7 @@ byte.
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -45,6 +46,11 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"ARROW1", "an Arrow (Feather) file"),
+    (b"\xff\xff\xff\xff", "an Arrow stream"),
+    (b"\x80\x04\x95", "a pickled Python object"),
+    (b"\x80\x05\x95", "a pickled Python object"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy array"),
     (b"Obj\x01", "an Avro file"),
     (b"ORC", "an ORC file"),
     (b"ID3", "a sound file"),
@@ -56,10 +62,29 @@ _OFFICE = (
     (b"word/", "a Word document"),
     (b"ppt/", "a PowerPoint file"),
     (b"opendocument", "an OpenDocument file"),
+    (b".iwa", "a Numbers or Pages file"),
 )
+_TEXTS = tuple(
+    (re.compile(pattern, re.DOTALL), kind)
+    for pattern, kind in (
+        (rb"(?i:<!doctype html|<html)", "a web page"),
+        (rb"(?i:<[?!a-z][^<>]*>.*(</|/>))", "a file in XML or HTML"),
+        (rb"(--[^\n]*\n|\s|/\*)*(CREATE|DROP|INSERT|SET|PRAGMA|!\d+ SET) ", "an SQL script"),
+        (rb"(%[^\n]*\n)*\\documentclass", "a LaTeX file"),
+        (rb"@\w+\{", "a BibTeX file"),
+        (rb"WEBVTT|(\d+\s+)?\d+:[\d:,.]+ --> ", "a file of subtitles"),
+        (rb"---\s*\n[\w-]+:|- ?\w+:[^\n]*\n +\w+:", "a YAML file"),
+        (rb"T\d+\t\S+ \d+ \d+", "a file of annotations from brat, without their texts"),
+        (rb"[^\n{\[\"][^\n]* \|\|\| |S [^\n]*\nA -?\d+ ", "a file with fields between |||"),
+        (rb"\((ROOT|TOP|S\w*|\d)? ?\([A-Z\d]", "a file of parse trees"),
+        (rb"\+[-=+]+\+\s|[^\n]*\|[^\n]*\n[|:+ -]*-[|:+ -]*\r?\n", "a table drawn with lines"),
+    )
+)
+"""Texts that are neither sentences nor a table, by their beginning."""
+
 _HEAD = 4096
 _PACKED = ("a file packed", "a zip", "a 7-Zip", "a RAR")
-_OFFICE_FILES = ("an Excel", "a Word", "an old Excel", "an OpenDocument")
+_OFFICE_FILES = ("an Excel", "a Word", "an old Excel", "an OpenDocument", "a Numbers")
 
 
 def check_kind(data: bytes, name: str) -> None:
@@ -75,6 +100,8 @@ def check_kind(data: bytes, name: str) -> None:
         hint = "save its sheet or text as CSV or plain text and choose that file"
     elif kind.startswith(_PACKED):
         hint = "unpack it and choose the file inside"
+    elif any(kind == text for _, text in _TEXTS):
+        hint = "save its sentences as plain text, or its table as CSV"
     else:
         hint = "choose another file"
     raise HedgerowError(f"Expected a table or a text, but {name} is {kind}; {hint}.")
@@ -93,13 +120,8 @@ def _foreign_kind(data: bytes) -> str | None:
         return "a video or HEIC image"
     if head.startswith((b"MZ", b"BM")) and b"\x00" in head[:64]:
         return "a program" if head.startswith(b"MZ") else "a BMP image"
-    if (
-        head.lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:14]
-        .lower()
-        .startswith((b"<!doctype html", b"<html"))
-    ):
-        return "a web page"
-    return None
+    head = head.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
+    return next((kind for pattern, kind in _TEXTS if pattern.match(head)), None)
 
 
 def _is_binary(head: bytes) -> bool:

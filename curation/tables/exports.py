@@ -8,7 +8,9 @@ verdict. Predictions and suggestions by models are left out, as are answers that
 skipped or discarded.
 """
 
+import ast
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -25,7 +27,15 @@ _SUBMITTED = (None, "submitted")
 _TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_type"}
 _LABEL_STUDIO_FACTS = {"annotation_id", "lead_time", "created_at", "updated_at", "agreement"}
 _PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens", "spans", "_view_id"}
-_TRUE = (True, 1, "true", "1")
+_NO_COMMA = re.compile(r"(?<=['\"])\s+(?=['\"])")
+"""Between the strings of an array of NumPy."""
+
+_TRUE = ("true", "1", "1.0")
+_OF_A_REGION = {
+    *("start", "end", "startOffset", "endOffset", "globalOffsets", "x", "y", "width", "height"),
+    *("rotation", "original_width", "original_height", "points", "closed"),
+}
+"""Where a region is, in a result of Label Studio."""
 
 
 class Tool(NamedTuple):
@@ -86,10 +96,10 @@ def _one(values: list[Any]) -> Any:
 
 
 def _named(who: Any) -> str:
-    """The name of an annotator, else the e-mail address or number."""
+    """The e-mail address of an annotator, as in tables by Label Studio, else the name or number."""
     if isinstance(who, dict):
         name = " ".join(str(who[key]) for key in ("first_name", "last_name") if who.get(key))
-        return name or str(who.get("email") or "") or _named(who.get("id"))
+        return str(who.get("email") or "") or name or _named(who.get("id"))
     if who is None or who == "":
         return ""
     return f"annotator {who}" if str(who).isdigit() else str(who)
@@ -103,7 +113,7 @@ def _tasks(task: Cells) -> Iterator[Cells]:
     """A row per annotation of a task, or one without an answer."""
     if isinstance(task.get("task"), dict):  # an annotation with its task, from a storage
         task = task["task"] | {"annotations": [task]}
-    data = _scalars(task["data"])
+    data = _with_metadata(task["data"], task.get("meta"))
     given = [one for one in _dicts(task.get("annotations")) if not one.get("was_cancelled")]
     for annotation in given:
         yield _answered(data, _results(annotation), _named(annotation.get("completed_by")))
@@ -124,21 +134,31 @@ def _results(annotation: Mapping[str, Any]) -> Cells:
 def _label_studio(value: Mapping[str, Any], kind: str) -> Any:
     """The answer in a result: a choice, text, rating, number, label of a region, path in a taxonomy
     or whatever else the control is named after."""
-    key = kind if kind in value else next((k for k in ("choices", "text") if k in value), "")
-    key = key or next((k for k, each in value.items() if isinstance(each, list)), "")
-    answer = value.get(key, value.get("text") if not key else None)
+    names = [name for name in value if name not in _OF_A_REGION]
+    others = [name for name in names if name != "text"]  # a region has its text and its labels
+    answer = value.get(kind if kind in value else (others or names or [""])[0])
+    if isinstance(answer, dict):
+        answer = list(answer.values())
     if isinstance(answer, list):
         parts = [" > ".join(map(str, one)) if isinstance(one, list) else one for one in answer]
         return _one(parts) if parts else None
     return answer
 
 
+def _unpacked(value: Any) -> Any:
+    """The list or object that a cell of a table contains, as JSON or as Python writes it."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with suppress(ValueError):
+            return json.loads(value)
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(_NO_COMMA.sub(", ", value))
+    return value
+
+
 def _flat_tasks(record: Cells) -> Iterator[Cells]:
     answer: Cells = {}
     for key, value in record.items():
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            with suppress(ValueError):
-                value = json.loads(value)
+        value = _unpacked(value)
         if isinstance(value, dict):
             value = _label_studio(value, "choices")
         elif isinstance(value, list):
@@ -177,6 +197,8 @@ def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
 
 def _argilla_columns(record: Cells) -> Iterator[Cells]:
     """An Argilla record from a data set: lists in columns ``QUESTION.responses``."""
+    lists = {key: _unpacked(value) for key, value in record.items() if ".responses" in key}
+    record = record | lists
     by_user: dict[str, Cells] = {}
     metadata = {
         key.partition(".")[2]: value for key, value in record.items() if key.startswith("metadata.")
@@ -192,6 +214,28 @@ def _argilla_columns(record: Cells) -> Iterator[Cells]:
                 if state in _SUBMITTED:
                     by_user.setdefault(_named(user), {})[question] = _value(value)
     yield from _by_annotator(_with_metadata(fields, metadata), by_user)
+
+
+def _argilla_1(record: Cells) -> Iterator[Cells]:
+    """A record of Argilla 1: with one annotation, or with a list of answers in the column of each
+    question, beside its ``QUESTION-suggestion``."""
+    metadata = _unpacked(record.get("metadata"))
+    responses = {key: _rows(record[key]) for key in record if f"{key}-suggestion" in record}
+    fields = {key: value for key, value in record.items() if "-suggestion" not in key}
+    fields.pop("metadata", None)
+    if "annotation_agent" in fields:
+        answer, agent = fields.pop("annotation"), fields.pop("annotation_agent")
+        fields |= fields.pop("inputs", None) or {}
+        responses["annotation"] = [{"value": answer, "user_id": agent}] * (answer is not None)
+    fields = {key: value for key, value in fields.items() if key not in responses}
+    yield from _argilla({"fields": fields, "metadata": metadata, "responses": responses})
+
+
+def _rows(values: Any) -> list[Cells]:
+    """A list of objects, which data sets store as an object of lists."""
+    if not isinstance(values, dict):
+        return _dicts(values)
+    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=False)]
 
 
 def _with_metadata(fields: Cells, metadata: Any) -> Cells:
@@ -224,10 +268,10 @@ def _prodigy(record: Cells) -> Iterator[Cells]:
     fields = _with_metadata(fields, record.get("meta"))
     annotator = _named(record.get("_annotator_id") or record.get("_session_id"))
     answer, answers = record.get("answer"), Cells()
-    if "accept" not in record:
+    if answer == "accept" and record.keys() & {"accept", "options"}:
+        answers["accept"] = _value(record.get("accept"))
+    else:
         answers["answer"] = answer
-    elif answer == "accept":
-        answers["accept"] = _value(record["accept"])
     yield _answered(fields, answers, annotator)
 
 
@@ -241,7 +285,11 @@ def _potato(record: Cells) -> Iterator[Cells]:
     answers = {}
     for scheme, labels in record["label_annotations"].items():
         chosen = labels if isinstance(labels, dict) else {}
-        found = [label if value in _TRUE else value for label, value in chosen.items() if value]
+        found = [
+            label if str(value).casefold() in _TRUE else value
+            for label, value in chosen.items()
+            if value
+        ]
         if found:
             answers[scheme] = _one(found)
     fields = _scalars({key: value for key, value in record.items() if key != "user"})
@@ -276,7 +324,10 @@ _TOOLS: tuple[tuple[Tool, _Test], ...] = (
     (
         Tool("Label Studio", _tasks),
         lambda keys, records: (
-            ("annotations" in keys and _all_have(records, "data"))
+            (
+                _all_have(records, "data")
+                and (len(keys) == 1 or bool(keys & {"annotations", "predictions"}))
+            )
             or ("result" in keys and _all_have(records, "task"))
         ),
     ),
@@ -291,6 +342,13 @@ _TOOLS: tuple[tuple[Tool, _Test], ...] = (
     (
         Tool("Argilla", _argilla_columns),
         lambda keys, records: any(key.endswith(".responses.users") for key in keys),
+    ),
+    (
+        Tool("Argilla", _argilla_1),
+        lambda keys, records: (
+            keys >= {"annotation", "annotation_agent"}
+            or any(f"{key}-suggestion" in keys for key in keys)
+        ),
     ),
     (
         Tool("Potato", _potato),

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from curation.tables import exports, json_values, parquet, plain
-from curation.tables.decoding import PARQUET, lines, pieces
+from curation.tables.decoding import PARQUET, check_kind, lines, pieces
 from curation.tables.delimited import Delimited, Names, listed, quoted, read_delimited
 from curation.tables.files import Part, Parts, parts_of_upload
 from curation.tables.spreadsheets import original
@@ -35,8 +35,8 @@ AS_WRITTEN = "Removed the apostrophes that the export had put before formulas."
 _OURS = {"anchor_uid", "variant_uid"}
 """Columns of Hedgerow's own export of pairs as CSV."""
 
-_HEAD = 4096
-_JSON = re.compile(rb"\{\s*[\"}]|\[\s*[\[{\"\]]")
+_HEAD = 64 * 1024
+_JSON = re.compile(rb"\{\s*[\"'}]|\[\s*[\[{\"\]]")
 """The beginning of a list or object; a text may begin with '[1]'."""
 
 _UNSEEN = b"\xef\xbb\xbf\xff\xfe \t\r\n"
@@ -253,6 +253,7 @@ def _of_part(
 def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names | None) -> _Form:
     with part.open() as file:
         head = file.read(_HEAD)
+        check_kind(head, part.name)
         if head.startswith(PARQUET):
             columns, rows = parquet.read(file, part.name)
             check_columns(columns, where=part.name)
@@ -264,7 +265,8 @@ def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names
             f"Expected a Parquet file, but {part.name} has another format; correct its extension, "
             "or choose another format."
         )
-    is_json = _JSON.match(head.replace(b"\0", b"").lstrip(_UNSEEN)) is not None
+    begin, ending = head.replace(b"\0", b"").lstrip(_UNSEEN), PurePath(part.name).suffix.lower()
+    is_json = bool(_JSON.match(begin)) or (begin[:1] == b'"' and "json" in ending)
     if format is Format.JSONL or (format is None and is_json):
         with part.open() as file:
             unit, _ = json_values.records(pieces(file, part.name), part.name)
@@ -295,7 +297,8 @@ def _text_form(
         read = None
     if read is not None:
         columns = ("label", "text") if found == plain.LABELLED else ("text",)
-        return _Form(Format.TEXT, "line", columns, lambda: read(text()))
+        notes = (plain.WORDS_NOT_USED,) * (found == plain.MARKED_UP)
+        return _Form(Format.TEXT, "line", columns, lambda: read(text()), notes)
     is_tsv = Format.TSV in (format, wanted) or found == "\t"
     delimiter = "\t" if format is Format.TSV else None
     table = read_delimited(text, part.name, delimiter=delimiter, prefer_tabs=is_tsv, names=names)

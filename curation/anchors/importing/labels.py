@@ -25,7 +25,10 @@ MEANINGS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 
 _MARKS = {
     "answer": ({"accept", "reject", "ignore"}, {"reject", "ignore"}),
-    "status": ({"submitted", "pending", "draft", "completed", "discarded"}, {"discarded"}),
+    "status": (
+        {*("submitted pending draft completed discarded default edited validated".split())},
+        {"discarded"},
+    ),
 }
 """Column → the values that a tool writes there, and the values of refused rows."""
 

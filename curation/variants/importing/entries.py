@@ -59,7 +59,9 @@ LABELS = {
     ),
     LeftOut.NO_VARIANT: "rows without a variant",
     LeftOut.NO_TYPE: "variants without a type",
-    LeftOut.NOT_TEXT: f"variants with control characters or more than {MAX_TEXT:,} characters",
+    LeftOut.NOT_TEXT: (
+        f"variants that are no text, or have control characters or over {MAX_TEXT:,} characters"
+    ),
     LeftOut.SAME: "variants that are equal to their anchor",
     LeftOut.UNDECIDED: "variants of unknown type",
     LeftOut.THERE: "variants that already exist",
@@ -154,8 +156,10 @@ class EntryReader:
             HedgerowError: a verdict, split, type, cue, genre, language, source or name is not
                 valid; the message says where.
         """
-        raw = row.cells.get(self._columns[Role.ANCHOR])
-        text, uid, fault = self._anchored(raw if isinstance(raw, str) else "")
+        raw = _each(row.cells.get(self._columns[Role.ANCHOR]))
+        text, uid, fault = self._anchored(
+            raw[0] if len(raw) == 1 and isinstance(raw[0], str) else ""
+        )
         if fault is not None:
             return [Entry(None, left_out=(fault,))]
         variants, left_out = self._variants(row, text, self._texts)
@@ -180,8 +184,9 @@ class EntryReader:
     ) -> tuple[tuple[FileVariant, ...], tuple[LeftOut, ...]]:
         found: list[FileVariant] = []
         left_out: list[LeftOut] = []
-        for column, role in columns.items():
-            raw = row.cells.get(column)
+        for raw, role in (
+            (raw, role) for column, role in columns.items() for raw in _each(row.cells.get(column))
+        ):
             if raw is None or (isinstance(raw, str) and (not raw or raw.isspace())):
                 continue
             text, fault = _readable(raw, anchor)
@@ -236,6 +241,11 @@ class EntryReader:
         except HedgerowError as error:
             where = f"{row.place} in {quoted(self._columns[role])}"
             raise HedgerowError(f"On {where}: {error}") from None
+
+
+def _each(value: Any) -> list[Any]:
+    """The values of a cell, which can hold a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def _checked(role: Role, value: str, check: Callable[[str], str]) -> str:
