@@ -68,8 +68,14 @@ _TEXTS = tuple(
     (re.compile(pattern, re.DOTALL), kind)
     for pattern, kind in (
         (rb"(?i:<!doctype html|<html)", "a web page"),
-        (rb"(?i:<[?!a-z][^<>]*>.*(</|/>))", "a file in XML or HTML"),
-        (rb"(--[^\n]*\n|\s|/\*)*(CREATE|DROP|INSERT|SET|PRAGMA|!\d+ SET) ", "an SQL script"),
+        (
+            rb"(?i:<[?!a-z][^<>]*>\s*[<\n]|<(\w+)[^<>\n]*>[^\n]*</\1>\s*(<|$))",
+            "a file in XML or HTML",
+        ),
+        (
+            rb"(--[^\n]*\n|\s|/\*)*(CREATE|DROP|INSERT INTO|SET \w+ ?=|PRAGMA|!\d+ SET) ",
+            "an SQL script",
+        ),
         (rb"(%[^\n]*\n)*\\documentclass", "a LaTeX file"),
         (rb"@\w+\{", "a BibTeX file"),
         (rb"WEBVTT|(\d+\s+)?\d+:[\d:,.]+ --> ", "a file of subtitles"),

@@ -273,7 +273,8 @@ def _rows(
     is_loose: bool,
 ) -> Rows:
     while row is not None:
-        if len(row) == len(columns) or (is_loose and len(row) > len(columns)):
+        more = row[len(columns) :]
+        if len(row) >= len(columns) and (is_loose or not any(more)):
             yield begin, ["" if cell in MISSING else cell for cell in row[: len(columns)]]
         elif row:
             raise _wrong_number(row, columns, begin, dialect, name)

@@ -8,12 +8,10 @@ verdict. Predictions and suggestions by models are left out, as are answers that
 skipped or discarded.
 """
 
-import ast
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
+
+from curation.tables.json_values import unpacked
 
 Cells = dict[str, Any]
 
@@ -27,9 +25,6 @@ _SUBMITTED = (None, "submitted")
 _TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_type"}
 _LABEL_STUDIO_FACTS = {"annotation_id", "lead_time", "created_at", "updated_at", "agreement"}
 _PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens", "spans", "_view_id"}
-_NO_COMMA = re.compile(r"(?<=['\"])\s+(?=['\"])")
-"""Between the strings of an array of NumPy."""
-
 _TRUE = ("true", "1", "1.0")
 _OF_A_REGION = {
     *("start", "end", "startOffset", "endOffset", "globalOffsets", "x", "y", "width", "height"),
@@ -145,20 +140,9 @@ def _label_studio(value: Mapping[str, Any], kind: str) -> Any:
     return answer
 
 
-def _unpacked(value: Any) -> Any:
-    """The list or object that a cell of a table contains, as JSON or as Python writes it."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        with suppress(ValueError):
-            return json.loads(value)
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return ast.literal_eval(_NO_COMMA.sub(", ", value))
-    return value
-
-
 def _flat_tasks(record: Cells) -> Iterator[Cells]:
     answer: Cells = {}
     for key, value in record.items():
-        value = _unpacked(value)
         if isinstance(value, dict):
             value = _label_studio(value, "choices")
         elif isinstance(value, list):
@@ -197,7 +181,7 @@ def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
 
 def _argilla_columns(record: Cells) -> Iterator[Cells]:
     """An Argilla record from a data set: lists in columns ``QUESTION.responses``."""
-    lists = {key: _unpacked(value) for key, value in record.items() if ".responses" in key}
+    lists = {key: unpacked(value) for key, value in record.items() if ".responses" in key}
     record = record | lists
     by_user: dict[str, Cells] = {}
     metadata = {
@@ -219,7 +203,7 @@ def _argilla_columns(record: Cells) -> Iterator[Cells]:
 def _argilla_1(record: Cells) -> Iterator[Cells]:
     """A record of Argilla 1: with one annotation, or with a list of answers in the column of each
     question, beside its ``QUESTION-suggestion``."""
-    metadata = _unpacked(record.get("metadata"))
+    metadata = unpacked(record.get("metadata"))
     responses = {key: _rows(record[key]) for key in record if f"{key}-suggestion" in record}
     fields = {key: value for key, value in record.items() if "-suggestion" not in key}
     fields.pop("metadata", None)

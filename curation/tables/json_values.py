@@ -1,7 +1,10 @@
 """Read the records of JSON files: one object per line, a list of objects, or an object with one."""
 
+import ast
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
@@ -14,6 +17,9 @@ LONGEST = 64 * 1024 * 1024
 """Maximum characters of one object."""
 
 _BETWEEN = re.compile(r"[\s,]*")
+_NO_COMMA = re.compile(r"(?<=['\"])\s+(?=['\"])")
+"""Between the strings of an array of NumPy."""
+
 _MAY_CONTINUE = 10
 """An error so close to the end of the text read so far may be a value that continues."""
 
@@ -158,6 +164,16 @@ def _by_column(value: Mapping[str, Any]) -> list[Cells] | None:
     if not scalars or len(keys) > 1 or len({len(column) for column in columns}) != 1:
         return None
     return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def unpacked(value: Any) -> Any:
+    """The list or object that a cell of a table contains, as JSON or as Python writes it."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        for read in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                found = read(value if read is json.loads else _NO_COMMA.sub(", ", value))
+                return found if isinstance(found, list | dict) else value
+    return value
 
 
 def kind_of(value: object) -> str:

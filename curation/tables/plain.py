@@ -72,7 +72,7 @@ _SHOW_A_HEADER |= {"variant", "negated", "hedged"}
 _LABELS = re.compile(r"((?:__label__\S+\s+)+)(\S.*)")
 _NUMBERED = re.compile(r"(\d{1,2})\s+([^\t]*\S)\s*")
 _MARKED = re.compile(r"#\s*[Tt]ext\s*=\s?(.*)")
-_TAG = re.compile(r"(O|_|\*+|[BIESLU]-\S+)\s*")
+_TAG = re.compile(r"(O|_|\*+|[BIESLU]-\S+|[A-Z]{2,4}\$?)\s*")
 _NUMBER = re.compile(r"\s*\d+(\.\d+)?\s*")
 
 Rows = Iterator[tuple[int, dict[str, str]]]

@@ -265,7 +265,9 @@ def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names
             f"Expected a Parquet file, but {part.name} has another format; correct its extension, "
             "or choose another format."
         )
-    begin, ending = head.replace(b"\0", b"").lstrip(_UNSEEN), PurePath(part.name).suffix.lower()
+    begin, ending = head.lstrip(_UNSEEN), PurePath(part.name).suffix.lower()
+    if begin != head:  # it may be UTF-16
+        begin = begin.replace(b"\0", b"")
     is_json = bool(_JSON.match(begin)) or (begin[:1] == b'"' and "json" in ending)
     if format is Format.JSONL or (format is None and is_json):
         with part.open() as file:
@@ -317,7 +319,13 @@ def _named(
     rows: Iterator[tuple[int, list[Any]]], columns: tuple[str, ...]
 ) -> Iterator[tuple[int, Cells]]:
     for number, cells in rows:
-        yield number, dict(zip(columns, cells, strict=True))
+        yield number, dict(zip(columns, map(_value, cells), strict=True))
+
+
+def _value(cell: Any) -> Any:
+    """A cell; the list or object that programs write into one, if there is one."""
+    is_nested = isinstance(cell, str) and cell[:2] in ('["', "['", "[{", '{"', "{'")
+    return json_values.unpacked(cell) if is_nested else cell
 
 
 def _restored(table: Delimited) -> Iterator[tuple[int, Cells]]:
