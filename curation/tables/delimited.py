@@ -21,8 +21,8 @@ DELIMITERS = {
 }
 """Field delimiters; spreadsheets differ by country, and R separates quoted fields by spaces."""
 
-MISSING = frozenset(("NA", "NaN", "nan", "NULL"))
-"""What R, pandas and databases write for a missing value."""
+MISSING = ("NA", "NULL")
+"""What R and databases write for a missing value."""
 
 ROW_NAMES = "row names"
 """The name of R's first column, which has none in the header."""

@@ -372,6 +372,7 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
         (PUBLISHED + "4\tonly one sentence\n", "line 7"),
         (PUBLISHED + "4\t\tonly the second\n", "line 7"),
         (PUBLISHED + "much\tone\tother\n", "line 7"),
+        (PUBLISHED + "nan\tone\tother\n", "line 7"),
         (PUBLISHED + "inf\tone\tother\n", "line 7"),
         (PUBLISHED + "4,one,other\n", "line 7"),
         ("", "is empty"),
