@@ -86,8 +86,8 @@ class FileTable:
 
 
 def named(columns: Sequence[str], names: Iterable[str]) -> str | None:
-    """The first of these names that is a column; case does not matter."""
-    known = {column.casefold().strip(): column for column in reversed(columns)}
+    """The first of these names that is a column; case and a number sign do not matter."""
+    known = {column.casefold().strip(" #"): column for column in reversed(columns)}
     return next((known[name] for name in names if name in known), None)
 
 

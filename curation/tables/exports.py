@@ -18,13 +18,16 @@ Cells = dict[str, Any]
 ANNOTATOR = "annotator"
 """The column with the annotator's name."""
 
+BY_ANNOTATOR = ("doccano", "Potato")
+"""The tools that write a file for each annotator, with the name only in the name of the file."""
+
 ANSWER, OWN_WORDING = " (answer)", " (own wording)"
 """What follows the name of a field in the column of an answer with the same name."""
 
 _SUBMITTED = (None, "submitted")
 _TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_type"}
 _LABEL_STUDIO_FACTS = {"annotation_id", "lead_time", "created_at", "updated_at", "agreement"}
-_PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens", "spans", "_view_id"}
+_PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens"}
 _TRUE = ("true", "1", "1.0")
 _OF_A_REGION = {
     *("start", "end", "startOffset", "endOffset", "globalOffsets", "x", "y", "width", "height"),
@@ -75,7 +78,7 @@ def _triples(record: Cells) -> Iterator[Cells]:
 
 def _answered(fields: Cells, answers: Mapping[str, Any], annotator: str) -> Cells:
     """A row: the record's fields with one annotator's answers."""
-    row = dict(fields)
+    row = {f"{key} (field)" if key == ANNOTATOR else key: value for key, value in fields.items()}
     for question, value in answers.items():
         name = question
         if question in fields or question == ANNOTATOR:
@@ -143,6 +146,7 @@ def _label_studio(value: Mapping[str, Any], kind: str) -> Any:
 def _flat_tasks(record: Cells) -> Iterator[Cells]:
     answer: Cells = {}
     for key, value in record.items():
+        value = unpacked(value)
         if isinstance(value, dict):
             value = _label_studio(value, "choices")
         elif isinstance(value, list):
@@ -223,8 +227,8 @@ def _rows(values: Any) -> list[Cells]:
 
 
 def _with_metadata(fields: Cells, metadata: Any) -> Cells:
-    found = _scalars(fields)
-    for key, value in _scalars(metadata if isinstance(metadata, dict) else {}).items():
+    found = dict(fields)
+    for key, value in (metadata if isinstance(metadata, dict) else {}).items():
         found[f"{key} (metadata)" if key in found else key] = value
     return found
 
@@ -259,11 +263,6 @@ def _prodigy(record: Cells) -> Iterator[Cells]:
     yield _answered(fields, answers, annotator)
 
 
-def _doccano(record: Cells) -> Iterator[Cells]:
-    """A text with the labels of everybody."""
-    yield {key: value for key, value in record.items() if key not in ("Comments", "comments")}
-
-
 def _potato(record: Cells) -> Iterator[Cells]:
     """An instance with one person's answers: scheme → label → whether it was chosen, or a text."""
     answers = {}
@@ -276,7 +275,7 @@ def _potato(record: Cells) -> Iterator[Cells]:
         ]
         if found:
             answers[scheme] = _one(found)
-    fields = _scalars({key: value for key, value in record.items() if key != "user"})
+    fields = {key: record[key] for key in record if key not in ("user", "label_annotations")}
     yield _answered(fields, answers, _named(record.get("user")))
 
 
@@ -291,10 +290,6 @@ def _potato_columns(record: Cells) -> Iterator[Cells]:
         else:
             fields[key] = value
     yield from _potato(fields | {"label_annotations": labels})
-
-
-def _scalars(values: Mapping[str, Any]) -> Cells:
-    return {key: value for key, value in values.items() if not isinstance(value, dict | list)}
 
 
 def _dicts(values: Any) -> list[dict[str, Any]]:
@@ -350,7 +345,7 @@ _TOOLS: tuple[tuple[Tool, _Test], ...] = (
         ),
     ),
     (
-        Tool("doccano", _doccano),
+        Tool("doccano", _as_it_is),
         lambda keys, records: "id" in keys and bool(keys & {"Comments", "comments"}),
     ),
     (Tool("Hedgerow", _triples), lambda keys, records: keys >= _TYPED_TRIPLE),

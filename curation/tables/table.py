@@ -143,10 +143,16 @@ def open_table(
                 "after another."
             )
         columns |= dict.fromkeys(table.columns)
+    owners = _owners(parts) if first.tool in exports.BY_ANNOTATOR else {}
+    if any(owners.values()):
+        columns[exports.ANNOTATOR] = None
     check_columns(list(columns), where=parts.name)
 
     def rows() -> Iterator[Row]:
-        yield from _at_most(chain.from_iterable(table.rows() for table in tables), parts.name)
+        for row in _at_most(chain.from_iterable(table.rows() for table in tables), parts.name):
+            if (whose := owners.get(row.part)) and not row.cells.get(exports.ANNOTATOR):
+                row.cells[exports.ANNOTATOR] = whose
+            yield row
 
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return first._replace(
@@ -218,6 +224,13 @@ def _at_most(rows: Iterator[Row], name: str) -> Iterator[Row]:
                 "the parts one after another."
             )
         yield row
+
+
+def _owners(parts: Parts) -> dict[str, str]:
+    """The annotator of each of several files, which its own name or that of its folder shows."""
+    paths = [PurePath(part.name) for part in parts.files]
+    is_by_file = len({path.stem for path in paths}) == len(paths) > 1
+    return {str(path): path.stem if is_by_file else path.parent.name for path in paths}
 
 
 def _of_part(

@@ -202,7 +202,24 @@ def test_what_is_no_table_is_refused_by_what_it_looks_like(data: bytes, fact: st
             line(**LS, inputs=LS, annotation="a", annotation_agent="1", metadata=None),
             {"annotation": "a"},
         ),
-        ("Prodigy", line(**LS, answer="reject", _annotator_id="1"), {"answer": "reject"}),
+        (
+            "Label Studio",
+            json.dumps(
+                [
+                    {
+                        "data": LS | {"annotator": "x"},
+                        "annotations": [{"completed_by": 1}],
+                        "meta": {"n": 1},
+                    }
+                ]
+            ).encode(),
+            {"annotator (field)": "x", "n": 1},
+        ),
+        (
+            "Prodigy",
+            line(**LS, answer="reject", _annotator_id="1", spans=[{"label": "x"}]),
+            {"answer": "reject", "spans": [{"label": "x"}]},
+        ),
         (
             "Prodigy",
             line(**LS, options=[], accept=["x"], answer="ignore", _session_id="1"),
