@@ -78,14 +78,15 @@ def _names(cells: Sequence[str]) -> Sequence[str] | None:
     if named(cells, _SCORES):
         return None
     before = max(
-        (n for n, cell in enumerate(cells[:5]) if cell.replace(".", "").isdigit()), default=0
+        (n for n, cell in enumerate(cells[:5]) if cell.replace(",", "").replace(".", "").isdigit()),
+        default=0,
     )
     return (*map(str, range(before)), *_HEADLESS)
 
 
 def _pair(row: Row, score: str, first: str, second: str) -> StsPair:
     try:
-        value = float(score)
+        value = float(score.replace(",", "."))
     except ValueError:
         value = float("nan")
     if not (np.isfinite(value) and first and second):

@@ -129,5 +129,6 @@ def _entry(number: int, record: FileRecord) -> Entry:
     if label not in range(CANDIDATES):
         raise record.wrong("0, 1 or 2 in 'label'", record.value("label"))
     first, second, third = (text.strip() for text in sentences)
-    key = str(record.values.get("idx", number))
-    return Entry(key, record.text("input"), (first, second, third), int(label))
+    return Entry(
+        record.key("idx", number), record.text("input"), (first, second, third), int(label)
+    )
