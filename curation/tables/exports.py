@@ -29,7 +29,7 @@ _TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_ty
 _LABEL_STUDIO_FACTS = {"annotation_id", "lead_time", "created_at", "updated_at", "agreement"}
 _PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens"}
 _TRUE = ("true", "1", "1.0")
-_OF_A_REGION = {
+_PLACES = {
     *("start", "end", "startOffset", "endOffset", "globalOffsets", "x", "y", "width", "height"),
     *("rotation", "original_width", "original_height", "points", "closed"),
 }
@@ -124,91 +124,78 @@ def _results(annotation: Mapping[str, Any]) -> Cells:
     for result in _dicts(annotation.get("result")):
         value = result.get("value")
         if isinstance(value, dict):
-            answer = _label_studio(value, str(result.get("type")))
+            answer = _answer(value, str(result.get("type")))
             found.setdefault(str(result.get("from_name", "choice")), []).append(answer)
     return {question: _one(answers) for question, answers in found.items()}
 
 
-def _label_studio(value: Mapping[str, Any], kind: str) -> Any:
-    """The answer in a result: a choice, text, rating, number, label of a region, path in a taxonomy
-    or whatever else the control is named after."""
-    names = [name for name in value if name not in _OF_A_REGION]
-    others = [name for name in names if name != "text"]  # a region has its text and its labels
-    answer = value.get(kind if kind in value else (others or names or [""])[0])
-    if isinstance(answer, dict):
-        answer = list(answer.values())
-    if isinstance(answer, list):
-        parts = [" > ".join(map(str, one)) if isinstance(one, list) else one for one in answer]
+def _answer(value: Any, control: str = "value") -> Any:
+    """The content of an answer: a choice, text, rating, number, label of a region, path in a
+    taxonomy, or whatever else the control is named after; all of them if there are several."""
+    if isinstance(value, dict):
+        names = [control] if control in value else [name for name in value if name not in _PLACES]
+        names.sort(key="text".__eq__)  # a region has its text and its labels
+        return _answer(value[names[0]]) if names else None
+    if isinstance(value, list):
+        parts = [
+            " > ".join(map(str, one)) if isinstance(one, list) else _answer(one) for one in value
+        ]
         return _one(parts) if parts else None
-    return answer
+    return value
 
 
 def _flat_tasks(record: Cells) -> Iterator[Cells]:
-    answer: Cells = {}
-    for key, value in record.items():
-        value = unpacked(value)
-        if isinstance(value, dict):
-            value = _label_studio(value, "choices")
-        elif isinstance(value, list):
-            inner = [_label_studio(one, "") if isinstance(one, dict) else one for one in value]
-            value = _one(inner) if inner else None
-        answer[key] = value
-    kept = {key: value for key, value in answer.items() if key not in _LABEL_STUDIO_FACTS}
-    yield kept | {ANNOTATOR: _named(record.get(ANNOTATOR))}
+    cells = {key: value for key, value in record.items() if key not in _LABEL_STUDIO_FACTS}
+    answers = {key: _answer(unpacked(value)) for key, value in cells.items()}
+    yield answers | {ANNOTATOR: _named(record.get(ANNOTATOR))}
 
 
 # Argilla: an object ``fields``, and ``responses`` by question (library, server or data set).
 
 
 def _argilla(record: Cells) -> Iterator[Cells]:
-    fields, metadata = record["fields"], record.get("metadata")
-    by_user: dict[str, Cells] = {}
-    for question, user, value in _responses(record.get("responses")):
-        by_user.setdefault(user, {})[question] = value
-    yield from _by_annotator(_with_metadata(fields, metadata), by_user)
+    by_user: dict[str, dict[str, list[Any]]] = {}
+    for question, response in _responses(record.get("responses")):
+        if response.get("status") in _SUBMITTED:
+            answers = by_user.setdefault(_named(response.get("user_id")), {})
+            answers.setdefault(question, []).append(_answer(response.get("value")))
+    fields = _with_metadata(record["fields"], record.get("metadata"))
+    for user, answers in by_user.items():
+        yield _answered(fields, {question: _one(all_) for question, all_ in answers.items()}, user)
+    if not by_user:
+        yield fields
 
 
-def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
-    """(question, annotator, value) of each response, as in the library or the server."""
+def _responses(responses: Any) -> Iterator[tuple[str, Cells]]:
+    """The responses to each question, as in the library or, by annotator, the server."""
     if isinstance(responses, dict):
         for question, answers in responses.items():
-            for answer in _dicts(answers):
-                if answer.get("status") in _SUBMITTED:
-                    yield question, _named(answer.get("user_id")), _value(answer.get("value"))
+            yield from ((question, answer) for answer in _rows(answers))
     for response in _dicts(responses):
         values = response.get("values")
-        if response.get("status") in _SUBMITTED and isinstance(values, dict):
-            for question, answer in values.items():
-                value = answer.get("value") if isinstance(answer, dict) else answer
-                yield question, _named(response.get("user_id")), _value(value)
+        for question, value in values.items() if isinstance(values, dict) else ():
+            yield question, response | {"value": value}
 
 
 def _argilla_columns(record: Cells) -> Iterator[Cells]:
     """An Argilla record from a data set: lists in columns ``QUESTION.responses``."""
-    lists = {key: unpacked(value) for key, value in record.items() if ".responses" in key}
-    record = record | lists
-    by_user: dict[str, Cells] = {}
-    metadata = {
-        key.partition(".")[2]: value for key, value in record.items() if key.startswith("metadata.")
-    }
-    fields = {key: value for key, value in record.items() if "." not in key}
+    responses: Cells = {}
     for key in record:
-        question, dot, rest = key.partition(".responses")
-        if dot and not rest:
-            values = record[key] or []
-            users = record.get(f"{key}.users") or [None] * len(values)
-            states = record.get(f"{key}.status") or [None] * len(values)
-            for value, user, state in zip(values, users, states, strict=False):
-                if state in _SUBMITTED:
-                    by_user.setdefault(_named(user), {})[question] = _value(value)
-    yield from _by_annotator(_with_metadata(fields, metadata), by_user)
+        question, is_answer, rest = key.partition(".responses")
+        if is_answer and not rest:
+            columns = {"value": key, "user_id": f"{key}.users", "status": f"{key}.status"}
+            lists = {name: unpacked(record.get(column)) for name, column in columns.items()}
+            responses[question] = {name: values for name, values in lists.items() if values}
+    metadata = {key[9:]: value for key, value in record.items() if key.startswith("metadata.")}
+    fields = {key: value for key, value in record.items() if "." not in key}
+    yield from _argilla({"fields": fields, "metadata": metadata, "responses": responses})
 
 
 def _argilla_1(record: Cells) -> Iterator[Cells]:
     """A record of Argilla 1: with one annotation, or with a list of answers in the column of each
     question, beside its ``QUESTION-suggestion``."""
     metadata = unpacked(record.get("metadata"))
-    responses = {key: _rows(record[key]) for key in record if f"{key}-suggestion" in record}
+    responses = {key: record[key] for key in record if f"{key}-suggestion" in record}
     fields = {key: value for key, value in record.items() if "-suggestion" not in key}
     fields.pop("metadata", None)
     if "annotation_agent" in fields:
@@ -233,21 +220,6 @@ def _with_metadata(fields: Cells, metadata: Any) -> Cells:
     return found
 
 
-def _by_annotator(fields: Cells, by_user: Mapping[str, Cells]) -> Iterator[Cells]:
-    for user, answers in by_user.items():
-        yield _answered(fields, answers, user)
-    if not by_user:
-        yield fields
-
-
-def _value(value: Any) -> Any:
-    """An answer; rankings and spans by their labels."""
-    if not isinstance(value, list):
-        return value
-    parts = [one.get("value", one.get("label")) if isinstance(one, dict) else one for one in value]
-    return _one(parts) if parts else None
-
-
 def _prodigy(record: Cells) -> Iterator[Cells]:
     """A task with an answer. In a form with options, accepting means that the chosen ones, in the
     column *accept*, were submitted."""
@@ -257,7 +229,7 @@ def _prodigy(record: Cells) -> Iterator[Cells]:
     annotator = _named(record.get("_annotator_id") or record.get("_session_id"))
     answer, answers = record.get("answer"), Cells()
     if answer == "accept" and record.keys() & {"accept", "options"}:
-        answers["accept"] = _value(record.get("accept"))
+        answers["accept"] = _answer(record.get("accept"))
     else:
         answers["answer"] = answer
     yield _answered(fields, answers, annotator)
