@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from curation.tables import exports, json_values, parquet, plain
 from curation.tables.decoding import PARQUET, check_kind, lines, pieces
-from curation.tables.delimited import Delimited, Names, listed, quoted, read_delimited
+from curation.tables.delimited import Names, listed, quoted, read_delimited
 from curation.tables.files import Part, Parts, parts_of_upload
 from curation.tables.spreadsheets import original
 from db.errors import HedgerowError
@@ -252,10 +252,6 @@ def _of_part(
         columns = tuple(dict.fromkeys(str(key) for cells in flat for key in cells))
 
     def rows() -> Iterator[Row]:
-        if not tool.name:
-            for number, cells in form.records():
-                yield Row(part.name, form.unit, number, cells)
-            return
         for number, record in form.records():
             for cells in tool.rows(record):
                 yield Row(part.name, form.unit, number, cells)
@@ -319,20 +315,13 @@ def _text_form(
     table = read_delimited(text, part.name, delimiter=delimiter, prefer_tabs=is_tsv, names=names)
     check_columns(table.columns, where=f"line {table.header:,} of {part.name}")
     kind = wanted or (Format.TSV if found == "\t" else Format.CSV)
-    if set(table.columns) >= _OURS:
-        return _Form(
-            kind, "line", table.columns, lambda: _restored(table), (*table.notes, AS_WRITTEN)
-        )
+    is_ours = set(table.columns) >= _OURS
+    written = original if is_ours else _value
     return _Form(
-        kind, "line", table.columns, lambda: _named(table.rows(), table.columns), table.notes
+        *(kind, "line", table.columns),
+        lambda: _named(table.rows(), table.columns, written),
+        table.notes + (AS_WRITTEN,) * is_ours,
     )
-
-
-def _named(
-    rows: Iterator[tuple[int, list[Any]]], columns: tuple[str, ...]
-) -> Iterator[tuple[int, Cells]]:
-    for number, cells in rows:
-        yield number, dict(zip(columns, map(_value, cells), strict=True))
 
 
 def _value(cell: Any) -> Any:
@@ -341,6 +330,10 @@ def _value(cell: Any) -> Any:
     return json_values.unpacked(cell) if is_nested else cell
 
 
-def _restored(table: Delimited) -> Iterator[tuple[int, Cells]]:
-    for number, cells in table.rows():
-        yield number, dict(zip(table.columns, map(original, cells), strict=True))
+def _named(
+    rows: Iterator[tuple[int, list[Any]]],
+    columns: tuple[str, ...],
+    value: Callable[[Any], Any] = _value,
+) -> Iterator[tuple[int, Cells]]:
+    for number, cells in rows:
+        yield number, dict(zip(columns, map(value, cells), strict=True))
