@@ -1,5 +1,6 @@
 """Parses a row of a table: an anchor, its variants, and a verdict on them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 from curation.anchors.attributes import CHECKS, Attributes
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE
-from curation.content_uids import canonical, canonical_uid
+from curation.content_uids import canonical, canonical_uid, changes
 from curation.review.people.reviewers import MAX_NAME
 from curation.tables.delimited import quoted
 from curation.tables.json_values import cell_text
@@ -145,6 +146,7 @@ class EntryReader:
         own = self._columns.get(Role.OWN_WORDING)
         self._own = {own: Role.OWN_WORDING} if own and Role.TYPE in self._columns else {}
         self._types = types
+        self.changed: Counter[str] = Counter()
         self._meanings = meanings or {}
         self._checked = lru_cache(maxsize=10_000)(_checked)
         self._anchored = lru_cache(maxsize=10_000)(_anchored)
@@ -166,6 +168,7 @@ class EntryReader:
         own, faults = self._variants(row, text, self._own)
         if not variants and not own:
             return [Entry(None, left_out=left_out + faults or (LeftOut.NO_VARIANT,))]
+        self.changed.update(changes(raw[0], text))
         anchor = self._anchor(row, uid, text)
         verdict = self._verdict(row)
         if isinstance(verdict, LeftOut):
@@ -196,6 +199,7 @@ class EntryReader:
             if fault is not None:
                 left_out.append(fault)
                 continue
+            self.changed.update(changes(raw, text))
             cue = self._value(row, Role.CUE, _cue)
             provider = short(self._cell(row, Role.PROVIDER), longest=MAX_PROVIDER)
             model = short(self._cell(row, Role.MODEL), longest=MAX_MODEL)

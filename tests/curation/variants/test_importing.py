@@ -383,7 +383,9 @@ def test_unusable_variants_are_counted_with_their_first_position(seeded: Engine)
         "no_variant": 1,
         "no_type": 1,
     }
-    assert facts.places["same"] == "line 5 of mine.jsonl"
+    assert facts.places["same"] == "line 5 of mine.jsonl" and not facts.changed
+    spaced = {"anchor": "It  is safe.", "text": "It is\nnot  safe."}
+    assert staged(seeded, [ROWS[0] | spaced]).facts.changed == {"spaces": 2, "line_breaks": 1}
 
 
 @pytest.mark.parametrize(
