@@ -33,7 +33,7 @@ _KINDS: dict[str, dict[str, bytes]] = {
         "a GIF image": rb"GIF8[79]a",
         "a TIFF image": rb"II\*\x00|MM\x00\*",
         "a WebP image": rb"RIFF....WEBP",
-        "a sound or video file": rb"RIFF|OggS",
+        "a sound or video file": rb"RIFF....(WAVE|AVI )|OggS",
         "a video or HEIC image": rb"....ftyp",
         "a PDF document": rb"%PDF-",
         "an RTF document": rb"\{\\rtf",
@@ -71,7 +71,7 @@ _KINDS: dict[str, dict[str, bytes]] = {
             rb"(?i:<[?!a-z][^<>]*>\s*[<\n]|<(\w+)[^<>\n]*>[^\n]*</\1>\s*(<|$))"
         ),
         "an SQL script": (
-            rb"(--[^\n]*\n|\s|/\*)*(CREATE|DROP|INSERT INTO|SET \w+ ?=|PRAGMA|!\d+ SET) "
+            rb"(--[^\n]*\n|\s|/\*)*(CREATE TABLE|DROP TABLE|INSERT INTO|SET \w+ ?=|PRAGMA|!\d+ SET) "
         ),
         "a LaTeX file": rb"(%[^\n]*\n)*\\documentclass",
         "a BibTeX file": rb"@\w+\{",

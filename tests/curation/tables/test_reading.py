@@ -96,6 +96,7 @@ def test_the_content_decides_how_a_file_is_read(
         (b"text\nA b.\n", ("text",), 1),
         (b"<b>A</b> b.\n<Anna> C d.\n", ("text",), 2),
         (b"- A b.\n- C d.\n", ("text",), 2),
+        (b"CREATE PEACE.\nRIFF RAFF IS A NAME.\n", ("text",), 2),
     ],
 )
 def test_a_text_is_a_table_only_if_it_shows_columns(
