@@ -71,7 +71,7 @@ _KINDS: dict[str, dict[str, bytes]] = {
             rb"(?i:<[?!a-z][^<>]*>\s*[<\n]|<(\w+)[^<>\n]*>[^\n]*</\1>\s*(<|$))"
         ),
         "an SQL script": (
-            rb"(--[^\n]*\n|\s|/\*)*(CREATE TABLE|DROP TABLE|INSERT INTO|SET \w+ ?=|PRAGMA|!\d+ SET) "
+            rb"(--[^\n]*\n|\s|/\*)*((CREATE|DROP) TABLE|INSERT INTO|SET \w+ ?=|PRAGMA|!\d+ SET) "
         ),
         "a LaTeX file": rb"(%[^\n]*\n)*\\documentclass",
         "a BibTeX file": rb"@\w+\{",
