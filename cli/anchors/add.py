@@ -148,7 +148,7 @@ def anchors_add(
         "originals": _summary(planned, added.originals.types),
         "originals_chosen": texts.total(),
     }
-    lines = [*_how(table), *places(planned), *changed(done.preview)]
+    lines = [*_how(table), *places(planned), *changed(done.preview.changed)]
     if before:
         origin = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
         lines.append(f"This file has already been added: {origin}.")

@@ -11,6 +11,7 @@ from cli.shared.run_facts import sentences
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, DryRun, show
 from curation.anchors.importing.insert import MAX_SOURCE, About
+from curation.anchors.importing.preview import changed
 from curation.plurals import counted
 from curation.tables.table import Table
 from curation.variants.importing.adding import Request
@@ -101,6 +102,7 @@ def variants_add(
         "verdicts": _by_reviewer(found),
         "left_out": {reason.value: count for reason, count in found.left_out.items()},
         "places": dict(found.places),
+        "changed": {change.value: count for change, count in found.changed.items()},
         "elsewhere": {source: one.variants for source, one in found.elsewhere.items()},
         "against": _against(found),
         "dry_run": dry_run,
@@ -136,6 +138,7 @@ def _in_words(
     lines: list[str | Printed] = [f"Read {table.name}{tool}: {read}.", *table.notes]
     if unused := [column for column in table.columns if column not in roles]:
         lines.append(f"Not used: {', '.join(unused)}.")
+    lines += changed(found.changed)
     if dry_run and (found.variants or found.decisions):
         lines.append(
             f"Would add {counted(found.anchors, 'anchor')}, {counted(found.variants, 'variant')} "

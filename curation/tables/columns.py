@@ -67,12 +67,12 @@ class FileTable:
         )
 
     def sentence_column(self) -> str | None:
-        """The sentence column, if its name shows it or it is the only one with texts.
+        """The sentence column, if its name shows it or it is the only column.
 
         A column with such a name is returned even if it contains other values than strings, so that
         ``texts`` reports the problem and no other column is used silently.
         """
-        only = self.text_columns[0] if len(self.text_columns) == 1 else None
+        only = self.columns[0] if len(self.columns) == 1 else None
         names = (self.text_columns, self.columns)
         return next(filter(None, (named(one, SENTENCE_NAMES) for one in names)), only)
 
@@ -86,8 +86,8 @@ class FileTable:
 
 
 def named(columns: Sequence[str], names: Iterable[str]) -> str | None:
-    """The first of these names that is a column; case does not matter."""
-    known = {column.casefold().strip(): column for column in reversed(columns)}
+    """The first of these names that is a column; case and a number sign do not matter."""
+    known = {column.casefold().strip(" #"): column for column in reversed(columns)}
     return next((known[name] for name in names if name in known), None)
 
 

@@ -7,6 +7,7 @@ byte.
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -25,41 +26,64 @@ ACCEPTED = (
 
 PARQUET = b"PAR1"
 
-_SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF87a", "a GIF image"),
-    (b"GIF89a", "a GIF image"),
-    (b"II*\x00", "a TIFF image"),
-    (b"MM\x00*", "a TIFF image"),
-    (b"%PDF-", "a PDF document"),
-    (b"{\\rtf", "an RTF document"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file"),
-    (b"\x7fELF", "a program"),
-    (b"\xcf\xfa\xed\xfe", "a program"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x1f\x8b", "a file packed with gzip"),
-    (b"BZh", "a file packed with bzip2"),
-    (b"\xfd7zXZ\x00", "a file packed with xz"),
-    (b"\x28\xb5\x2f\xfd", "a file packed with zstd"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"ARROW1", "an Arrow (Feather) file"),
-    (b"Obj\x01", "an Avro file"),
-    (b"ORC", "an ORC file"),
-    (b"ID3", "a sound file"),
-    (b"OggS", "a sound file"),
-)
-_ZIP = b"PK\x03\x04"
-_OFFICE = (
-    (b"xl/", "an Excel workbook"),
-    (b"word/", "a Word document"),
-    (b"ppt/", "a PowerPoint file"),
-    (b"opendocument", "an OpenDocument file"),
-)
-_HEAD = 4096
-_PACKED = ("a file packed", "a zip", "a 7-Zip", "a RAR")
-_OFFICE_FILES = ("an Excel", "a Word", "an old Excel", "an OpenDocument")
+_KINDS: dict[str, dict[str, bytes]] = {
+    "choose another file": {
+        "a PNG image": rb"\x89PNG\r\n",
+        "a JPEG image": rb"\xff\xd8\xff",
+        "a GIF image": rb"GIF8[79]a",
+        "a TIFF image": rb"II\*\x00|MM\x00\*",
+        "a WebP image": rb"RIFF....WEBP",
+        "a sound or video file": rb"RIFF....(WAVE|AVI )|OggS",
+        "a video or HEIC image": rb"....ftyp",
+        "a PDF document": rb"%PDF-",
+        "an RTF document": rb"\{\\rtf",
+        "a program": rb"\x7fELF|\xcf\xfa\xed\xfe|MZ.{0,60}[\0-\x08]",
+        "a BMP image": rb"BM.{0,60}[\0-\x08]",
+        "an ORC file": rb"ORC.{0,60}[\0-\x08]",
+        "a sound file": rb"ID3.{0,60}[\0-\x08]",
+        "an SQLite database": rb"SQLite format 3\x00",
+        "an Arrow (Feather) file": rb"ARROW1|\xff\xff\xff\xff",
+        "a pickled Python object": rb"\x80[\x02-\x05]",
+        "an HDF5 file": rb"\x89HDF",
+        "a NumPy array": rb"\x93NUMPY",
+        "an Avro file": rb"Obj\x01",
+    },
+    "save its sheet or text as CSV or plain text and choose that file": {
+        "an old Excel or Word file": rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an Excel workbook": rb"PK\x03\x04.*xl/",
+        "a Word document": rb"PK\x03\x04.*word/",
+        "a PowerPoint file": rb"PK\x03\x04.*ppt/",
+        "an OpenDocument file": rb"PK\x03\x04.*opendocument",
+        "a Numbers or Pages file": rb"PK\x03\x04.*\.iwa",
+    },
+    "unpack it and choose the file inside": {
+        "a file packed with gzip": rb"\x1f\x8b",
+        "a file packed with xz": rb"\xfd7zXZ\x00",
+        "a file packed with zstd": rb"\x28\xb5\x2f\xfd",
+        "a 7-Zip archive": rb"7z\xbc\xaf\x27\x1c",
+        "a RAR archive": rb"Rar!\x1a\x07",
+        "a file packed with bzip2": rb"BZh.{0,60}[\0-\x08]",
+        "a zip archive": rb"PK\x03\x04",
+    },
+    "save its sentences as plain text, or its table as CSV": {
+        "a web page": rb"(?i:<!doctype html|<html)",
+        "a file in XML or HTML": (
+            rb"(?i:<[?!a-z][^<>]*>\s*[<\n]|<(\w+)[^<>\n]*>[^\n]*</\1>\s*(<|$))"
+        ),
+        "an SQL script": (
+            rb"(--[^\n]*\n|\s|/\*)*((CREATE|DROP) TABLE|INSERT INTO|SET \w+ ?=|PRAGMA|!\d+ SET) "
+        ),
+        "a LaTeX file": rb"(%[^\n]*\n)*\\documentclass",
+        "a BibTeX file": rb"@\w+\{",
+        "a file of subtitles": rb"WEBVTT|(\d+\s+)?\d+:[\d:,.]+ --> ",
+        "a YAML file": rb"---\s*\n[\w-]+:|- ?\w+:[^\n]*\n +\w+:",
+        "a file of annotations from brat, without their texts": rb"T\d+\t\S+ \d+ \d+",
+        "a file with fields between |||": rb"[^\n{\[\"][^\n]* \|\|\| |S [^\n]*\nA -?\d+ ",
+        "a file of parse trees": rb"\((ROOT|TOP|S\w*|\d)? ?\([A-Z\d]",
+        "a table drawn with lines": (rb"\+[-=+]+\+\s|[^\n|]*\|[^\n]*\n[|:+ -]*-[|:+ -]*\r?\n"),
+    },
+}
+"""What to do → what a file is that we cannot read → its beginning."""
 
 
 def check_kind(data: bytes, name: str) -> None:
@@ -68,43 +92,11 @@ def check_kind(data: bytes, name: str) -> None:
     Raises:
         HedgerowError: the file is an image, an archive, an office file, a program, a web page …
     """
-    kind = _foreign_kind(data)
-    if kind is None:
-        return
-    if kind.startswith(_OFFICE_FILES):
-        hint = "save its sheet or text as CSV or plain text and choose that file"
-    elif kind.startswith(_PACKED):
-        hint = "unpack it and choose the file inside"
-    else:
-        hint = "choose another file"
-    raise HedgerowError(f"Expected a table or a text, but {name} is {kind}; {hint}.")
-
-
-def _foreign_kind(data: bytes) -> str | None:
-    head = data[:_HEAD]
-    for signature, kind in _SIGNATURES:
-        if head.startswith(signature) and (len(signature) > 3 or _is_binary(head)):
-            return kind
-    if head.startswith(_ZIP):
-        return next((kind for part, kind in _OFFICE if part in data), "a zip archive")
-    if head[:4] == b"RIFF":
-        return "a WebP image" if head[8:12] == b"WEBP" else "a sound or video file"
-    if head[4:8] == b"ftyp":
-        return "a video or HEIC image"
-    if head.startswith((b"MZ", b"BM")) and b"\x00" in head[:64]:
-        return "a program" if head.startswith(b"MZ") else "a BMP image"
-    if (
-        head.lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:14]
-        .lower()
-        .startswith((b"<!doctype html", b"<html"))
-    ):
-        return "a web page"
-    return None
-
-
-def _is_binary(head: bytes) -> bool:
-    """Whether a short signature is more than the start of a text."""
-    return any(byte < 9 or 13 < byte < 27 for byte in head[:64])
+    data = data.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
+    for hint, kinds in _KINDS.items():
+        for kind, begin in kinds.items():
+            if re.match(begin, data, re.DOTALL):
+                raise HedgerowError(f"Expected a table or a text, but {name} is {kind}; {hint}.")
 
 
 def check_size(size: int, name: str) -> None:

@@ -15,8 +15,14 @@ from typing import Any, NamedTuple
 from curation.plurals import counted
 from db.errors import HedgerowError
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
+DELIMITERS = {
+    **{",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"},
+    **{"~": "tilde", "^": "circumflex", "\1": "control character"},
+}
 """Field delimiters; spreadsheets differ by country, and R separates quoted fields by spaces."""
+
+MISSING = ("NA", "NULL")
+"""What R and databases write for a missing value."""
 
 ROW_NAMES = "row names"
 """The name of R's first column, which has none in the header."""
@@ -236,7 +242,11 @@ def _opened(
     begin, first = before + reader.line_num + 1, _next(reader, before, name)
     while first == []:  # a blank line
         begin, first = before + reader.line_num + 1, _next(reader, before, name)
-    if first is not None and len(first) == len(header) + 1 and start[:1] == '"':
+    if (
+        first is not None
+        and len(first) == len(header) + 1
+        and (start[:1] == '"' or (dialect.delimiter, first[0]) == ("\t", "1"))
+    ):
         header = [ROW_NAMES, *header]
     columns = tuple(cell or f"column {number}" for number, cell in enumerate(header, 1))
     _check_header(columns, f"line {before + 1:,} of {name}")
@@ -263,8 +273,9 @@ def _rows(
     is_loose: bool,
 ) -> Rows:
     while row is not None:
-        if len(row) == len(columns) or (is_loose and len(row) > len(columns)):
-            yield begin, row[: len(columns)]
+        more = row[len(columns) :]
+        if len(row) >= len(columns) and (is_loose or not any(more)):
+            yield begin, ["" if cell in MISSING else cell for cell in row[: len(columns)]]
         elif row:
             raise _wrong_number(row, columns, begin, dialect, name)
         begin, row = before + reader.line_num + 1, _next(reader, before, name)
@@ -281,7 +292,9 @@ def _wrong_number(
         missing = f"{listed(columns[len(row) :])} is missing"
         sentence = f"{found}: {missing}; add it, with a {delimiter} even if it is empty."
     else:
-        sentence = f"{found}; put texts that contain a {delimiter} into quotation marks."
+        sentence = f"{found}; put texts that contain a {delimiter} into quotation marks" + (
+            ", or remove what precedes the header." if len(columns) == 1 else "."
+        )
     return _Unfit(sentence, line)
 
 
@@ -307,9 +320,14 @@ def _check_header(columns: Sequence[str], where: str) -> None:
     for cell in columns:
         if _SENTENCE.match(cell) or _NUMBER.fullmatch(cell):
             kind = "the number" if _NUMBER.fullmatch(cell) else "the sentence"
+            names = ", ".join(f"column_{number}" for number in range(1, len(columns)))
             raise HedgerowError(
                 f"Expected column names on {where}, found {kind} {quoted(cell)}; add a header "
-                "such as 'text', or read the file as plain text."
+                + (
+                    f"such as '{names}, text'."
+                    if names
+                    else "such as 'text', or read it as plain text."
+                )
             )
 
 

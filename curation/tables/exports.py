@@ -8,15 +8,18 @@ verdict. Predictions and suggestions by models are left out, as are answers that
 skipped or discarded.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
+
+from curation.tables.json_values import unpacked
 
 Cells = dict[str, Any]
 
 ANNOTATOR = "annotator"
 """The column with the annotator's name."""
+
+BY_ANNOTATOR = ("doccano", "Potato")
+"""The tools that write a file for each annotator, with the name only in the name of the file."""
 
 ANSWER, OWN_WORDING = " (answer)", " (own wording)"
 """What follows the name of a field in the column of an answer with the same name."""
@@ -24,8 +27,13 @@ ANSWER, OWN_WORDING = " (answer)", " (own wording)"
 _SUBMITTED = (None, "submitted")
 _TYPED_TRIPLE = {"anchor", "positive", "negative", "positive_type", "negative_type"}
 _LABEL_STUDIO_FACTS = {"annotation_id", "lead_time", "created_at", "updated_at", "agreement"}
-_PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens", "spans", "_view_id"}
-_TRUE = (True, 1, "true", "1")
+_PRODIGY_FACTS = {"options", "accept", "config", "answer", "tokens"}
+_TRUE = ("true", "1", "1.0")
+_PLACES = {
+    *("start", "end", "startOffset", "endOffset", "globalOffsets", "x", "y", "width", "height"),
+    *("rotation", "original_width", "original_height", "points", "closed"),
+}
+"""Where a region is, in a result of Label Studio."""
 
 
 class Tool(NamedTuple):
@@ -70,7 +78,7 @@ def _triples(record: Cells) -> Iterator[Cells]:
 
 def _answered(fields: Cells, answers: Mapping[str, Any], annotator: str) -> Cells:
     """A row: the record's fields with one annotator's answers."""
-    row = dict(fields)
+    row = {f"{key} (field)" if key == ANNOTATOR else key: value for key, value in fields.items()}
     for question, value in answers.items():
         name = question
         if question in fields or question == ANNOTATOR:
@@ -86,10 +94,10 @@ def _one(values: list[Any]) -> Any:
 
 
 def _named(who: Any) -> str:
-    """The name of an annotator, else the e-mail address or number."""
+    """The e-mail address of an annotator, as in tables by Label Studio, else the name or number."""
     if isinstance(who, dict):
         name = " ".join(str(who[key]) for key in ("first_name", "last_name") if who.get(key))
-        return name or str(who.get("email") or "") or _named(who.get("id"))
+        return str(who.get("email") or "") or name or _named(who.get("id"))
     if who is None or who == "":
         return ""
     return f"annotator {who}" if str(who).isdigit() else str(who)
@@ -103,7 +111,7 @@ def _tasks(task: Cells) -> Iterator[Cells]:
     """A row per annotation of a task, or one without an answer."""
     if isinstance(task.get("task"), dict):  # an annotation with its task, from a storage
         task = task["task"] | {"annotations": [task]}
-    data = _scalars(task["data"])
+    data = _with_metadata(task["data"], task.get("meta"))
     given = [one for one in _dicts(task.get("annotations")) if not one.get("was_cancelled")]
     for annotation in given:
         yield _answered(data, _results(annotation), _named(annotation.get("completed_by")))
@@ -116,104 +124,100 @@ def _results(annotation: Mapping[str, Any]) -> Cells:
     for result in _dicts(annotation.get("result")):
         value = result.get("value")
         if isinstance(value, dict):
-            answer = _label_studio(value, str(result.get("type")))
+            answer = _answer(value, str(result.get("type")))
             found.setdefault(str(result.get("from_name", "choice")), []).append(answer)
     return {question: _one(answers) for question, answers in found.items()}
 
 
-def _label_studio(value: Mapping[str, Any], kind: str) -> Any:
-    """The answer in a result: a choice, text, rating, number, label of a region, path in a taxonomy
-    or whatever else the control is named after."""
-    key = kind if kind in value else next((k for k in ("choices", "text") if k in value), "")
-    key = key or next((k for k, each in value.items() if isinstance(each, list)), "")
-    answer = value.get(key, value.get("text") if not key else None)
-    if isinstance(answer, list):
-        parts = [" > ".join(map(str, one)) if isinstance(one, list) else one for one in answer]
+def _answer(value: Any, control: str = "value") -> Any:
+    """The content of an answer: a choice, text, rating, number, label of a region, path in a
+    taxonomy, or whatever else the control is named after; all of them if there are several."""
+    if isinstance(value, dict):
+        names = [control] if control in value else [name for name in value if name not in _PLACES]
+        names.sort(key="text".__eq__)  # a region has its text and its labels
+        return _answer(value[names[0]]) if names else None
+    if isinstance(value, list):
+        parts = [
+            " > ".join(map(str, one)) if isinstance(one, list) else _answer(one) for one in value
+        ]
         return _one(parts) if parts else None
-    return answer
+    return value
 
 
 def _flat_tasks(record: Cells) -> Iterator[Cells]:
-    answer: Cells = {}
-    for key, value in record.items():
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            with suppress(ValueError):
-                value = json.loads(value)
-        if isinstance(value, dict):
-            value = _label_studio(value, "choices")
-        elif isinstance(value, list):
-            inner = [_label_studio(one, "") if isinstance(one, dict) else one for one in value]
-            value = _one(inner) if inner else None
-        answer[key] = value
-    kept = {key: value for key, value in answer.items() if key not in _LABEL_STUDIO_FACTS}
-    yield kept | {ANNOTATOR: _named(record.get(ANNOTATOR))}
+    cells = {key: value for key, value in record.items() if key not in _LABEL_STUDIO_FACTS}
+    answers = {key: _answer(unpacked(value)) for key, value in cells.items()}
+    yield answers | {ANNOTATOR: _named(record.get(ANNOTATOR))}
 
 
 # Argilla: an object ``fields``, and ``responses`` by question (library, server or data set).
 
 
 def _argilla(record: Cells) -> Iterator[Cells]:
-    fields, metadata = record["fields"], record.get("metadata")
-    by_user: dict[str, Cells] = {}
-    for question, user, value in _responses(record.get("responses")):
-        by_user.setdefault(user, {})[question] = value
-    yield from _by_annotator(_with_metadata(fields, metadata), by_user)
-
-
-def _responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
-    """(question, annotator, value) of each response, as in the library or the server."""
-    if isinstance(responses, dict):
-        for question, answers in responses.items():
-            for answer in _dicts(answers):
-                if answer.get("status") in _SUBMITTED:
-                    yield question, _named(answer.get("user_id")), _value(answer.get("value"))
-    for response in _dicts(responses):
-        values = response.get("values")
-        if response.get("status") in _SUBMITTED and isinstance(values, dict):
-            for question, answer in values.items():
-                value = answer.get("value") if isinstance(answer, dict) else answer
-                yield question, _named(response.get("user_id")), _value(value)
-
-
-def _argilla_columns(record: Cells) -> Iterator[Cells]:
-    """An Argilla record from a data set: lists in columns ``QUESTION.responses``."""
-    by_user: dict[str, Cells] = {}
-    metadata = {
-        key.partition(".")[2]: value for key, value in record.items() if key.startswith("metadata.")
-    }
-    fields = {key: value for key, value in record.items() if "." not in key}
-    for key in record:
-        question, dot, rest = key.partition(".responses")
-        if dot and not rest:
-            values = record[key] or []
-            users = record.get(f"{key}.users") or [None] * len(values)
-            states = record.get(f"{key}.status") or [None] * len(values)
-            for value, user, state in zip(values, users, states, strict=False):
-                if state in _SUBMITTED:
-                    by_user.setdefault(_named(user), {})[question] = _value(value)
-    yield from _by_annotator(_with_metadata(fields, metadata), by_user)
-
-
-def _with_metadata(fields: Cells, metadata: Any) -> Cells:
-    found = _scalars(fields)
-    for key, value in _scalars(metadata if isinstance(metadata, dict) else {}).items():
-        found[f"{key} (metadata)" if key in found else key] = value
-    return found
-
-
-def _by_annotator(fields: Cells, by_user: Mapping[str, Cells]) -> Iterator[Cells]:
+    by_user: dict[str, dict[str, list[Any]]] = {}
+    for question, response in _responses(record.get("responses")):
+        if response.get("status") in _SUBMITTED:
+            answers = by_user.setdefault(_named(response.get("user_id")), {})
+            answers.setdefault(question, []).append(_answer(response.get("value")))
+    fields = _with_metadata(record["fields"], record.get("metadata"))
     for user, answers in by_user.items():
-        yield _answered(fields, answers, user)
+        yield _answered(fields, {question: _one(all_) for question, all_ in answers.items()}, user)
     if not by_user:
         yield fields
 
 
-def _value(value: Any) -> Any:
-    """An answer; rankings and spans by their labels."""
-    if not isinstance(value, list):
-        return value
-    parts = [one.get("value", one.get("label")) if isinstance(one, dict) else one for one in value]
-    return _one(parts) if parts else None
+def _responses(responses: Any) -> Iterator[tuple[str, Cells]]:
+    """The responses to each question, as in the library or, by annotator, the server."""
+    if isinstance(responses, dict):
+        for question, answers in responses.items():
+            yield from ((question, answer) for answer in _rows(answers))
+    for response in _dicts(responses):
+        values = response.get("values")
+        for question, value in values.items() if isinstance(values, dict) else ():
+            yield question, response | {"value": value}
+
+
+def _argilla_columns(record: Cells) -> Iterator[Cells]:
+    """An Argilla record from a data set: lists in columns ``QUESTION.responses``."""
+    responses: Cells = {}
+    for key in record:
+        question, is_answer, rest = key.partition(".responses")
+        if is_answer and not rest:
+            columns = {"value": key, "user_id": f"{key}.users", "status": f"{key}.status"}
+            lists = {name: unpacked(record.get(column)) for name, column in columns.items()}
+            responses[question] = {name: values for name, values in lists.items() if values}
+    metadata = {key[9:]: value for key, value in record.items() if key.startswith("metadata.")}
+    fields = {key: value for key, value in record.items() if "." not in key}
+    yield from _argilla({"fields": fields, "metadata": metadata, "responses": responses})
+
+
+def _argilla_1(record: Cells) -> Iterator[Cells]:
+    """A record of Argilla 1: with one annotation, or with a list of answers in the column of each
+    question, beside its ``QUESTION-suggestion``."""
+    metadata = unpacked(record.get("metadata"))
+    responses = {key: record[key] for key in record if f"{key}-suggestion" in record}
+    fields = {key: value for key, value in record.items() if "-suggestion" not in key}
+    fields.pop("metadata", None)
+    if "annotation_agent" in fields:
+        answer, agent = fields.pop("annotation"), fields.pop("annotation_agent")
+        fields |= fields.pop("inputs", None) or {}
+        responses["annotation"] = [{"value": answer, "user_id": agent}] * (answer is not None)
+    fields = {key: value for key, value in fields.items() if key not in responses}
+    yield from _argilla({"fields": fields, "metadata": metadata, "responses": responses})
+
+
+def _rows(values: Any) -> list[Cells]:
+    """A list of objects, which data sets store as an object of lists."""
+    if not isinstance(values, dict):
+        return _dicts(values)
+    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=False)]
+
+
+def _with_metadata(fields: Cells, metadata: Any) -> Cells:
+    found = dict(fields)
+    for key, value in (metadata if isinstance(metadata, dict) else {}).items():
+        found[f"{key} (metadata)" if key in found else key] = value
+    return found
 
 
 def _prodigy(record: Cells) -> Iterator[Cells]:
@@ -224,16 +228,11 @@ def _prodigy(record: Cells) -> Iterator[Cells]:
     fields = _with_metadata(fields, record.get("meta"))
     annotator = _named(record.get("_annotator_id") or record.get("_session_id"))
     answer, answers = record.get("answer"), Cells()
-    if "accept" not in record:
+    if answer == "accept" and record.keys() & {"accept", "options"}:
+        answers["accept"] = _answer(record.get("accept"))
+    else:
         answers["answer"] = answer
-    elif answer == "accept":
-        answers["accept"] = _value(record["accept"])
     yield _answered(fields, answers, annotator)
-
-
-def _doccano(record: Cells) -> Iterator[Cells]:
-    """A text with the labels of everybody."""
-    yield {key: value for key, value in record.items() if key not in ("Comments", "comments")}
 
 
 def _potato(record: Cells) -> Iterator[Cells]:
@@ -241,10 +240,14 @@ def _potato(record: Cells) -> Iterator[Cells]:
     answers = {}
     for scheme, labels in record["label_annotations"].items():
         chosen = labels if isinstance(labels, dict) else {}
-        found = [label if value in _TRUE else value for label, value in chosen.items() if value]
+        found = [
+            label if str(value).casefold() in _TRUE else value
+            for label, value in chosen.items()
+            if value
+        ]
         if found:
             answers[scheme] = _one(found)
-    fields = _scalars({key: value for key, value in record.items() if key != "user"})
+    fields = {key: record[key] for key in record if key not in ("user", "label_annotations")}
     yield _answered(fields, answers, _named(record.get("user")))
 
 
@@ -261,10 +264,6 @@ def _potato_columns(record: Cells) -> Iterator[Cells]:
     yield from _potato(fields | {"label_annotations": labels})
 
 
-def _scalars(values: Mapping[str, Any]) -> Cells:
-    return {key: value for key, value in values.items() if not isinstance(value, dict | list)}
-
-
 def _dicts(values: Any) -> list[dict[str, Any]]:
     """The objects in a list; [] for anything else."""
     found = values if isinstance(values, list) else []
@@ -276,7 +275,10 @@ _TOOLS: tuple[tuple[Tool, _Test], ...] = (
     (
         Tool("Label Studio", _tasks),
         lambda keys, records: (
-            ("annotations" in keys and _all_have(records, "data"))
+            (
+                _all_have(records, "data")
+                and (len(keys) == 1 or bool(keys & {"annotations", "predictions"}))
+            )
             or ("result" in keys and _all_have(records, "task"))
         ),
     ),
@@ -291,6 +293,13 @@ _TOOLS: tuple[tuple[Tool, _Test], ...] = (
     (
         Tool("Argilla", _argilla_columns),
         lambda keys, records: any(key.endswith(".responses.users") for key in keys),
+    ),
+    (
+        Tool("Argilla", _argilla_1),
+        lambda keys, records: (
+            keys >= {"annotation", "annotation_agent"}
+            or any(f"{key}-suggestion" in keys for key in keys)
+        ),
     ),
     (
         Tool("Potato", _potato),
@@ -308,7 +317,7 @@ _TOOLS: tuple[tuple[Tool, _Test], ...] = (
         ),
     ),
     (
-        Tool("doccano", _doccano),
+        Tool("doccano", _as_it_is),
         lambda keys, records: "id" in keys and bool(keys & {"Comments", "comments"}),
     ),
     (Tool("Hedgerow", _triples), lambda keys, records: keys >= _TYPED_TRIPLE),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
-from curation.tables.decoding import check_kind, check_size
+from curation.tables.decoding import check_size
 from db.errors import HedgerowError
 from db.named_files import resolved
 
@@ -79,7 +79,6 @@ def _one(name: str, opened: Callable[[], BinaryIO]) -> Parts:
         head = file.read(_HEAD)
         if head.startswith(_ZIP) and (inside := _unpacked(file)) is not None:
             return _several(name, {n: len(d) for n, d in inside.items()}, _reader(inside))
-    check_kind(head, name)
     return _hashed(name, [Part(name, opened)])
 
 

@@ -1,23 +1,27 @@
 """Read the records of JSON files: one object per line, a list of objects, or an object with one."""
 
+import ast
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
 from curation.strict_json import JsonError, read_json_at
 from curation.tables.decoding import MAX_LINE
+from curation.tables.plain import SENTENCE_NAMES
 from db.errors import HedgerowError
 
 LONGEST = 64 * 1024 * 1024
 """Maximum characters of one object."""
 
 _BETWEEN = re.compile(r"[\s,]*")
+_NO_COMMA = re.compile(r"(?<=['\"])\s+(?=['\"])")
+"""Between the strings of an array of NumPy."""
+
 _MAY_CONTINUE = 10
 """An error so close to the end of the text read so far may be a value that continues."""
-
-_OF_A_RECORD = {"text", "anchor", "premise", "sentence", "sentence1", "fields", "annotations"}
-"""Keys of an object that is a record, also if it contains a list of objects."""
 
 Cells = dict[str, Any]
 Numbered = Iterator[tuple[int, Any]]
@@ -82,7 +86,10 @@ def _listed(rest: "_Rest", name: str) -> Numbered:
             yield number, rest.value()
         rest.place += 1
         if rest.next():
-            raise JsonError("something follows the list")
+            raise HedgerowError(
+                f"Expected one list of JSON objects, or an object on each line, found more after a "
+                f'list in {name}; write objects such as {{"text": "…"}}.'
+            )
     except JsonError as error:
         raise HedgerowError(
             f"Expected a list of JSON objects, but {name} is broken at record {number:,} "
@@ -99,21 +106,53 @@ def _records_in(value: object, name: str) -> list[Any] | None:
     if isinstance(names, list) and isinstance(rows, list):  # pandas, orient="split"
         return [dict(zip(map(str, names), row, strict=False)) for row in rows]
     columns = [each for each in value.values() if isinstance(each, list | dict)]
-    if len(columns) == len(value) and (by_column := _by_column(value)) is not None:
-        return by_column
-    if _OF_A_RECORD & value.keys():
+    if len(columns) == len(value) and (rows := _by_label(value) or _by_column(value)) is not None:
+        return rows
+    if _is_record(value):
         return None
-    lists = {
-        key: each
-        for key, each in value.items()
-        if isinstance(each, list) and each and all(isinstance(one, dict) for one in each)
-    }
+    lists = _lists(value)
     if len(lists) > 1:
         raise HedgerowError(
             f"Expected one list of records in {name}, found several "
             f"({', '.join(map(repr, list(lists)[:8]))}); save the right one as a file of its own."
         )
     return next(iter(lists.values()), None)
+
+
+def _is_record(value: Mapping[str, Any]) -> bool:
+    """Whether an object that contains a list of objects is one record, such as a task of a tool."""
+    return (
+        any(isinstance(value.get(name), str) for name in SENTENCE_NAMES)
+        or any(isinstance(value.get(name), dict) for name in ("fields", "task"))
+        or value.keys() >= {"data", "annotations"}
+    )
+
+
+def _lists(value: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The lists of objects in an object, or else those in the objects inside, by their places."""
+    found = {
+        key: each
+        for key, each in value.items()
+        if isinstance(each, list) and each and all(isinstance(one, dict) for one in each)
+    }
+    inside = [(key, each) for key, each in value.items() if isinstance(each, dict)]
+    return found or {
+        f"{key}.{name}": rows for key, each in inside for name, rows in _lists(each).items()
+    }
+
+
+def _by_label(value: Mapping[str, Any]) -> list[Cells] | None:
+    """The rows of an object of objects, each with its label. None if these are columns: their keys
+    are numbers, or only the labels are names of columns."""
+    rows = [each for each in value.values() if isinstance(each, dict)]
+    keys = {key.casefold() for each in rows for key in each}
+    has_texts = all(any(isinstance(cell, str) for cell in each.values()) for each in rows)
+    is_by_column = all(map(str.isdigit, keys)) or (
+        not keys & {*SENTENCE_NAMES} and {*map(str.casefold, value)} & {*SENTENCE_NAMES}
+    )
+    if len(rows) < len(value) or not has_texts or is_by_column:
+        return None
+    return [{"index": label, **each} for label, each in value.items()]
 
 
 def _by_column(value: Mapping[str, Any]) -> list[Cells] | None:
@@ -125,6 +164,16 @@ def _by_column(value: Mapping[str, Any]) -> list[Cells] | None:
     if not scalars or len(keys) > 1 or len({len(column) for column in columns}) != 1:
         return None
     return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def unpacked(value: Any) -> Any:
+    """The list or object that a cell of a table contains, as JSON or as Python writes it."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        for read in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                found = read(value if read is json.loads else _NO_COMMA.sub(", ", value))
+                return found if isinstance(found, list | dict) else value
+    return value
 
 
 def kind_of(value: object) -> str:

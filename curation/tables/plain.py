@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from curation.tables.delimited import likely_delimiter
 from db.errors import HedgerowError
@@ -13,6 +13,11 @@ INSPECTED = 1_000
 TEXT, LABELLED, MARKED_UP = "text", "labelled", "marked up"
 """What a text contains that is no table: a sentence per line, with fastText's labels, or in the
 comments of a format with one token per line (WebAnno, CoNLL-U)."""
+
+WORDS_NOT_USED = (
+    "Only the sentences in the comments were read, as in WebAnno TSV (INCEpTION) and CoNLL-U; the "
+    "annotations of their words are not used."
+)
 
 SENTENCE_NAMES = (
     "anchor",
@@ -29,6 +34,7 @@ SENTENCE_NAMES = (
     "content",
     "sentences",
     "anchors",
+    "displayed_text",
 )
 """Names of the sentence column, the likeliest first; case is ignored."""
 
@@ -66,7 +72,7 @@ _SHOW_A_HEADER |= {"variant", "negated", "hedged"}
 _LABELS = re.compile(r"((?:__label__\S+\s+)+)(\S.*)")
 _NUMBERED = re.compile(r"(\d{1,2})\s+([^\t]*\S)\s*")
 _MARKED = re.compile(r"#\s*[Tt]ext\s*=\s?(.*)")
-_TAG = re.compile(r"(O|_|[BIESLU]-\S+)\s*")
+_TAG = re.compile(r"(O|_|\*+|[BIESLU]-\S+|[A-Z]{2,4}\$?)\s*")
 _NUMBER = re.compile(r"\s*\d+(\.\d+)?\s*")
 
 Rows = Iterator[tuple[int, dict[str, str]]]
@@ -125,9 +131,9 @@ def _check_no_tokens(head: list[str], filled: list[str], name: str) -> None:
 
 
 def sentences(lines: Iterable[str]) -> Rows:
-    """One sentence per line; blank lines are skipped."""
+    """One sentence per line; blank lines are skipped, as is a header above them."""
     for number, line in enumerate(lines, 1):
-        if line.strip():
+        if line.strip() and not (number == 1 and line.strip().casefold() in SENTENCE_NAMES):
             yield number, {"text": line.rstrip("\r\n")}
 
 
@@ -141,7 +147,12 @@ def labelled(lines: Iterable[str]) -> Rows:
 
 
 def marked_up(lines: Iterable[str]) -> Rows:
-    """The sentences in comments such as ``#Text=``."""
-    for number, line in enumerate(lines, 1):
+    """The sentences in comments such as ``#Text=``, which can continue on the next line."""
+    begin, parts = 0, list[str]()
+    for number, line in enumerate(chain(lines, [""]), 1):
         if found := _MARKED.match(line):
-            yield number, {"text": found[1].rstrip("\r\n")}
+            begin = begin if parts else number
+            parts.append(found[1].strip())
+        elif parts:
+            yield begin, {"text": " ".join(parts)}
+            parts = []

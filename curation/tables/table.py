@@ -16,8 +16,8 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from curation.tables import exports, json_values, parquet, plain
-from curation.tables.decoding import PARQUET, lines, pieces
-from curation.tables.delimited import Delimited, Names, listed, quoted, read_delimited
+from curation.tables.decoding import PARQUET, check_kind, lines, pieces
+from curation.tables.delimited import Names, listed, quoted, read_delimited
 from curation.tables.files import Part, Parts, parts_of_upload
 from curation.tables.spreadsheets import original
 from db.errors import HedgerowError
@@ -35,8 +35,8 @@ AS_WRITTEN = "Removed the apostrophes that the export had put before formulas."
 _OURS = {"anchor_uid", "variant_uid"}
 """Columns of Hedgerow's own export of pairs as CSV."""
 
-_HEAD = 4096
-_JSON = re.compile(rb"\{\s*[\"}]|\[\s*[\[{\"\]]")
+_HEAD = 64 * 1024
+_JSON = re.compile(rb"\{\s*[\"'}]|\[\s*[\[{\"\]]")
 """The beginning of a list or object; a text may begin with '[1]'."""
 
 _UNSEEN = b"\xef\xbb\xbf\xff\xfe \t\r\n"
@@ -143,10 +143,16 @@ def open_table(
                 "after another."
             )
         columns |= dict.fromkeys(table.columns)
+    owners = _owners(parts) if first.tool in exports.BY_ANNOTATOR else {}
+    if any(owners.values()):
+        columns[exports.ANNOTATOR] = None
     check_columns(list(columns), where=parts.name)
 
     def rows() -> Iterator[Row]:
-        yield from _at_most(chain.from_iterable(table.rows() for table in tables), parts.name)
+        for row in _at_most(chain.from_iterable(table.rows() for table in tables), parts.name):
+            if (whose := owners.get(row.part)) and not row.cells.get(exports.ANNOTATOR):
+                row.cells[exports.ANNOTATOR] = whose
+            yield row
 
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return first._replace(
@@ -220,6 +226,13 @@ def _at_most(rows: Iterator[Row], name: str) -> Iterator[Row]:
         yield row
 
 
+def _owners(parts: Parts) -> dict[str, str]:
+    """The annotator of each of several files, which its own name or that of its folder shows."""
+    paths = [PurePath(part.name) for part in parts.files]
+    is_by_file = len({path.stem for path in paths}) == len(paths) > 1
+    return {str(path): path.stem if is_by_file else path.parent.name for path in paths}
+
+
 def _of_part(
     part: Part, format: Format | None, is_prose: bool | None, names: Names | None
 ) -> Table:
@@ -239,10 +252,6 @@ def _of_part(
         columns = tuple(dict.fromkeys(str(key) for cells in flat for key in cells))
 
     def rows() -> Iterator[Row]:
-        if not tool.name:
-            for number, cells in form.records():
-                yield Row(part.name, form.unit, number, cells)
-            return
         for number, record in form.records():
             for cells in tool.rows(record):
                 yield Row(part.name, form.unit, number, cells)
@@ -253,6 +262,7 @@ def _of_part(
 def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names | None) -> _Form:
     with part.open() as file:
         head = file.read(_HEAD)
+        check_kind(head, part.name)
         if head.startswith(PARQUET):
             columns, rows = parquet.read(file, part.name)
             check_columns(columns, where=part.name)
@@ -264,7 +274,10 @@ def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names
             f"Expected a Parquet file, but {part.name} has another format; correct its extension, "
             "or choose another format."
         )
-    is_json = _JSON.match(head.replace(b"\0", b"").lstrip(_UNSEEN)) is not None
+    begin, ending = head.lstrip(_UNSEEN), PurePath(part.name).suffix.lower()
+    if begin != head:  # it may be UTF-16
+        begin = begin.replace(b"\0", b"")
+    is_json = bool(_JSON.match(begin)) or (begin[:1] == b'"' and "json" in ending)
     if format is Format.JSONL or (format is None and is_json):
         with part.open() as file:
             unit, _ = json_values.records(pieces(file, part.name), part.name)
@@ -295,28 +308,32 @@ def _text_form(
         read = None
     if read is not None:
         columns = ("label", "text") if found == plain.LABELLED else ("text",)
-        return _Form(Format.TEXT, "line", columns, lambda: read(text()))
+        notes = (plain.WORDS_NOT_USED,) * (found == plain.MARKED_UP)
+        return _Form(Format.TEXT, "line", columns, lambda: read(text()), notes)
     is_tsv = Format.TSV in (format, wanted) or found == "\t"
     delimiter = "\t" if format is Format.TSV else None
     table = read_delimited(text, part.name, delimiter=delimiter, prefer_tabs=is_tsv, names=names)
     check_columns(table.columns, where=f"line {table.header:,} of {part.name}")
     kind = wanted or (Format.TSV if found == "\t" else Format.CSV)
-    if set(table.columns) >= _OURS:
-        return _Form(
-            kind, "line", table.columns, lambda: _restored(table), (*table.notes, AS_WRITTEN)
-        )
+    is_ours = set(table.columns) >= _OURS
+    written = original if is_ours else _value
     return _Form(
-        kind, "line", table.columns, lambda: _named(table.rows(), table.columns), table.notes
+        *(kind, "line", table.columns),
+        lambda: _named(table.rows(), table.columns, written),
+        table.notes + (AS_WRITTEN,) * is_ours,
     )
 
 
+def _value(cell: Any) -> Any:
+    """A cell; the list or object that programs write into one, if there is one."""
+    is_nested = isinstance(cell, str) and cell[:2] in ('["', "['", "[{", '{"', "{'")
+    return json_values.unpacked(cell) if is_nested else cell
+
+
 def _named(
-    rows: Iterator[tuple[int, list[Any]]], columns: tuple[str, ...]
+    rows: Iterator[tuple[int, list[Any]]],
+    columns: tuple[str, ...],
+    value: Callable[[Any], Any] = _value,
 ) -> Iterator[tuple[int, Cells]]:
     for number, cells in rows:
-        yield number, dict(zip(columns, cells, strict=True))
-
-
-def _restored(table: Delimited) -> Iterator[tuple[int, Cells]]:
-    for number, cells in table.rows():
-        yield number, dict(zip(table.columns, map(original, cells), strict=True))
+        yield number, dict(zip(columns, map(value, cells), strict=True))

@@ -36,7 +36,7 @@ _SCORES = ("score", "similarity_score", "similarity", "relatedness_score", "gold
 _FIRSTS = ("sentence1", "sentence_1", "sentence_a", "text1", "anchor")
 _SECONDS = ("sentence2", "sentence_2", "sentence_b", "text2", "text")
 _HEADLESS = ("score", "sentence1", "sentence2")
-"""The columns of a file without a header, as published."""
+"""The columns of a file without a header, as published; others may precede them."""
 
 
 def read_sts(path: Path) -> list[StsPair]:
@@ -75,12 +75,18 @@ def read_sts(path: Path) -> list[StsPair]:
 
 
 def _names(cells: Sequence[str]) -> Sequence[str] | None:
-    return None if named(cells, _SCORES) else _HEADLESS
+    if named(cells, _SCORES):
+        return None
+    before = max(
+        (n for n, cell in enumerate(cells[:5]) if cell.replace(",", "").replace(".", "").isdigit()),
+        default=0,
+    )
+    return (*map(str, range(before)), *_HEADLESS)
 
 
 def _pair(row: Row, score: str, first: str, second: str) -> StsPair:
     try:
-        value = float(score)
+        value = float(score.replace(",", "."))
     except ValueError:
         value = float("nan")
     if not (np.isfinite(value) and first and second):

@@ -25,7 +25,10 @@ MEANINGS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 
 _MARKS = {
     "answer": ({"accept", "reject", "ignore"}, {"reject", "ignore"}),
-    "status": ({"submitted", "pending", "draft", "completed", "discarded"}, {"discarded"}),
+    "status": (
+        {*("submitted pending draft completed discarded default edited validated".split())},
+        {"discarded"},
+    ),
 }
 """Column → the values that a tool writes there, and the values of refused rows."""
 
@@ -36,9 +39,10 @@ _SPELLINGS = {
     ENTAILMENT: "entailment entails entailed entail e a_entails_b",
     CONTRADICTION: "contradiction contradicts contradictory contradicted contradict contra c "
     "a_contradicts_b",
-    NEUTRAL: "neutral n - a_neutral_b",
+    NEUTRAL: "neutral n - -1 a_neutral_b",
 }
-"""Meaning → its spellings. SNLI writes '-' if its annotators did not agree."""
+"""Meaning → its spellings. SNLI writes '-' if its annotators did not agree,
+and the model hub -1."""
 
 _KNOWN = {word: meaning for meaning, words in _SPELLINGS.items() for word in words.split()}
 _MOST = 12
@@ -147,10 +151,8 @@ def with_labels(table: Table, meanings: Mapping[str, str] | None = None) -> Labe
 
 def _clean(value: Any) -> str:
     """A label in lower case, without fastText's prefix; numbers as whole ones. A list is none."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
     text = "" if value is None or isinstance(value, list | dict) else str(value)
-    return text.strip().casefold().removeprefix("__label__")
+    return text.strip().casefold().removeprefix("__label__").removesuffix(".0")
 
 
 def _examples(values: Sequence[str]) -> str:

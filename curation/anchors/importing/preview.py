@@ -166,9 +166,9 @@ def preview(
     return Preview(rows, table.content_hash, count_revisions(session), changed)
 
 
-def changed(shown: Preview) -> list[str]:
+def changed(counts: Mapping[Change, int]) -> list[str]:
     """What storing the texts in their canonical form changes, in one sentence if anything."""
-    parts = [f"in {counted(n, 'text')}, {CHANGES[change]}" for change, n in shown.changed.items()]
+    parts = [f"in {counted(n, 'text')}, {CHANGES[change]}" for change, n in counts.items()]
     return [f"Changed: {'; '.join(parts)}."] * bool(parts)
 
 

@@ -1,5 +1,6 @@
 """Parses a row of a table: an anchor, its variants, and a verdict on them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 from curation.anchors.attributes import CHECKS, Attributes
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE
-from curation.content_uids import canonical, canonical_uid
+from curation.content_uids import canonical, canonical_uid, changes
 from curation.review.people.reviewers import MAX_NAME
 from curation.tables.delimited import quoted
 from curation.tables.json_values import cell_text
@@ -59,7 +60,9 @@ LABELS = {
     ),
     LeftOut.NO_VARIANT: "rows without a variant",
     LeftOut.NO_TYPE: "variants without a type",
-    LeftOut.NOT_TEXT: f"variants with control characters or more than {MAX_TEXT:,} characters",
+    LeftOut.NOT_TEXT: (
+        f"variants that are no text, or have control characters or over {MAX_TEXT:,} characters"
+    ),
     LeftOut.SAME: "variants that are equal to their anchor",
     LeftOut.UNDECIDED: "variants of unknown type",
     LeftOut.THERE: "variants that already exist",
@@ -143,6 +146,7 @@ class EntryReader:
         own = self._columns.get(Role.OWN_WORDING)
         self._own = {own: Role.OWN_WORDING} if own and Role.TYPE in self._columns else {}
         self._types = types
+        self.changed: Counter[str] = Counter()
         self._meanings = meanings or {}
         self._checked = lru_cache(maxsize=10_000)(_checked)
         self._anchored = lru_cache(maxsize=10_000)(_anchored)
@@ -154,14 +158,17 @@ class EntryReader:
             HedgerowError: a verdict, split, type, cue, genre, language, source or name is not
                 valid; the message says where.
         """
-        raw = row.cells.get(self._columns[Role.ANCHOR])
-        text, uid, fault = self._anchored(raw if isinstance(raw, str) else "")
+        raw = _each(row.cells.get(self._columns[Role.ANCHOR]))
+        text, uid, fault = self._anchored(
+            raw[0] if len(raw) == 1 and isinstance(raw[0], str) else ""
+        )
         if fault is not None:
             return [Entry(None, left_out=(fault,))]
         variants, left_out = self._variants(row, text, self._texts)
         own, faults = self._variants(row, text, self._own)
         if not variants and not own:
             return [Entry(None, left_out=left_out + faults or (LeftOut.NO_VARIANT,))]
+        self.changed.update(changes(raw[0], text))
         anchor = self._anchor(row, uid, text)
         verdict = self._verdict(row)
         if isinstance(verdict, LeftOut):
@@ -180,8 +187,9 @@ class EntryReader:
     ) -> tuple[tuple[FileVariant, ...], tuple[LeftOut, ...]]:
         found: list[FileVariant] = []
         left_out: list[LeftOut] = []
-        for column, role in columns.items():
-            raw = row.cells.get(column)
+        for raw, role in (
+            (raw, role) for column, role in columns.items() for raw in _each(row.cells.get(column))
+        ):
             if raw is None or (isinstance(raw, str) and (not raw or raw.isspace())):
                 continue
             text, fault = _readable(raw, anchor)
@@ -191,6 +199,7 @@ class EntryReader:
             if fault is not None:
                 left_out.append(fault)
                 continue
+            self.changed.update(changes(raw, text))
             cue = self._value(row, Role.CUE, _cue)
             provider = short(self._cell(row, Role.PROVIDER), longest=MAX_PROVIDER)
             model = short(self._cell(row, Role.MODEL), longest=MAX_MODEL)
@@ -236,6 +245,11 @@ class EntryReader:
         except HedgerowError as error:
             where = f"{row.place} in {quoted(self._columns[role])}"
             raise HedgerowError(f"On {where}: {error}") from None
+
+
+def _each(value: Any) -> list[Any]:
+    """The values of a cell, which can hold a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def _checked(role: Role, value: str, check: Callable[[str], str]) -> str:

@@ -11,6 +11,7 @@ from sqlmodel import col
 
 from curation.anchors.importing.nli_texts import newest_variant
 from curation.anchors.importing.preview import count_revisions
+from curation.content_uids import Change
 from curation.taxonomy.project_types import all_types
 from curation.variants.importing.choices import Choices, check
 from curation.variants.importing.entries import FileVariant, LeftOut
@@ -56,6 +57,7 @@ class Preview:
         against: (verdict, status) → number of people's verdicts on variants with another status
             here.
         examples: some variants, in the file's order.
+        changed: what the canonical form changes, and in how many texts of the file.
     """
 
     anchors: int
@@ -66,6 +68,7 @@ class Preview:
     elsewhere: Mapping[str, Elsewhere]
     against: Mapping[tuple[Verdict, Status], int]
     examples: Sequence[Example]
+    changed: Mapping[Change, int]
 
     @property
     def variants(self) -> int:
@@ -129,6 +132,7 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
         counts.elsewhere,
         dict(counts.against),
         examples.chosen,
+        {Change(name): count for name, count in staged.facts.changed.items()},
     )
 
 

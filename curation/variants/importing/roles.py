@@ -71,6 +71,7 @@ MEANINGS = {
 UNTYPED = (Role.HEDGE, Role.NEGATION)
 """The roles of columns whose variants are only known to be hedges or negations."""
 
+_VERDICTS = ("verdict", "decision", "judgement", "judgment", "answer", "choice")
 _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.ANCHOR: ("anchor", "sentence1", "sentence"),
     Role.TEXT: ("text", "variant", "sentence2"),
@@ -78,8 +79,8 @@ _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.CUE: ("cue",),
     Role.HEDGE: ("positive", "hedge", "hedged"),
     Role.NEGATION: ("negative", "negation", "negated"),
-    Role.VERDICT: ("verdict", "decision", "judgement", "judgment", "answer", "choice"),
-    Role.REVIEWER: ("reviewer", "annotator"),
+    Role.VERDICT: (*(f"{name} (answer)" for name in _VERDICTS), *_VERDICTS),
+    Role.REVIEWER: ("reviewer", "annotator", "annotator_id", "worker", "worker_id", "workerid"),
     Role.REASON: ("reason", "reject_reason"),
     Role.NOTE: ("note", "comment"),
     Role.SPLIT: ("split",),
@@ -123,11 +124,9 @@ def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, s
     Args:
         types: the result of ``types_by_name``.
     """
-    known = {column.casefold().strip(): column for column in reversed(columns)}
     found: dict[str, str] = {}
     for role, names in _NAMES.items():
-        column = next((known[name] for name in names if name in known), None)
-        if column is not None:
+        if (column := named(columns, names)) is not None:
             found[column] = role
     for column in columns:
         type_id = types.get(name_key(column))
@@ -219,16 +218,17 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
                 f"Expected one column of the role {role}, found {listed(both)} in {name}",
                 Field.ONE_COLUMN,
             )
+    is_typed = Role.TYPE in given or set(text_columns(roles).values()) - {Role.TEXT}
+    if not is_typed and named(columns, LABEL_NAMES) and named(columns, HYPOTHESIS_NAMES):
+        raise HedgerowError(
+            f"{name} looks like data for natural language inference ({listed(columns)}); add "
+            "it with 'hedgerow anchors add', or on the Anchors page as anchors."
+        )
     if Role.ANCHOR not in given:
         raise Unclear(
             f"Expected a column of anchors in {name}, found {listed(columns)}", Field.ANCHORS
         )
     if Role.TEXT in given and Role.TYPE not in given:
-        if named(columns, LABEL_NAMES) and named(columns, HYPOTHESIS_NAMES):
-            raise HedgerowError(
-                f"{name} looks like data for natural language inference ({listed(columns)}); add "
-                "it with 'hedgerow anchors add', or on the Anchors page as anchors."
-            )
         column = next(column for column, role in roles.items() if role == Role.TEXT)
         raise Unclear(
             f"The variants in {quoted(column)} of {name} have no types", Field.TYPES, column

@@ -27,6 +27,7 @@ class Facts:
         left_out: reason → number of rows or variants.
         places: reason → position of the first one.
         untyped: role → variants whose words don't show their type.
+        changed: what the canonical form changes → number of texts.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Facts:
     left_out: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
     untyped: Mapping[str, int] = field(default_factory=dict)
+    changed: Mapping[str, int] = field(default_factory=dict)
 
 
 class Place(NamedTuple):

@@ -95,7 +95,7 @@ def stage(
             untyped = _find_types(connection, types, roles, language, report)
             facts = Facts(
                 *(table.name, parts.content_hash, rows, dict(roles)),
-                *(dict(left_out), places, untyped),
+                *(dict(left_out), places, untyped, dict(reader.changed)),
             )
             _check_any(connection, facts)
             connection.execute("INSERT INTO facts VALUES (?)", (json.dumps(asdict(facts)),))

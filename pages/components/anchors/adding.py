@@ -152,7 +152,7 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
     known = _plan(key, first)
     shown = known.preview
     notes = st.container()
-    for sentence in changed(shown):
+    for sentence in changed(shown.changed):
         st.text(sentence)
     if before is not None:
         st.text(

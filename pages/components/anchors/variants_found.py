@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from curation.anchors.importing.preview import changed
 from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.entries import LeftOut
@@ -35,6 +36,8 @@ def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> No
         f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
         f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'new verdict')}."
     )
+    for sentence in changed(found.changed):
+        st.text(sentence)
     places = iter(st.columns(2) if found.types or found.verdicts else ())
     if found.types:
         with next(places):

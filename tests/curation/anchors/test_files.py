@@ -97,6 +97,7 @@ def test_pasted_prose_is_plain_and_a_pasted_table_is_a_table(
         ("id,Sentence,note", "Sentence"),
         ("premise,hypothesis,label", "premise"),
         ("a,b,c", None),
+        ("id,frase,n", None),
     ],
 )
 def test_the_sentences_are_found_by_name_or_not_at_all(header: str, expected: str | None) -> None:
@@ -138,6 +139,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
         (b"text,n,text\na,b,c\n", "a.csv", "'text' twice in line 1"),
         (b"text,n\na,1\nb,c,2\n", "a.csv", "2 fields, found 3"),
         (b"text,n\na,1\nb\n", "a.csv", "found 1 on line 3"),
+        (b"# by hand\ntext,n\na,1\n", "a.csv", "or remove what precedes the header"),
         (b'text,n\n"a\nb",1\nc;2\n', "a.csv", "found 1 on line 4"),
         (b'text,n\na,1\n"b,2\nc,3\n', "a.csv", "begins on line 3 of a.csv"),
         (b'text,n\n"a" b,1\n', "a.csv", "begins on line 2"),
@@ -227,6 +229,7 @@ def test_rows_that_an_annotator_rejected_are_left_out_and_counted() -> None:
     ("column", "values", "kept"),
     [
         ("status", ("submitted", "discarded"), [1]),  # Argilla's word
+        ("status", ("Validated", "Discarded"), [1]),
         ("label", ("REJECT", "accept"), [2]),
         ("answer", ("reject", "Ada"), [1, 2]),  # an answer to a question is not a mark
     ],
@@ -243,6 +246,7 @@ SNLI = [
     {"sentence1": "A man sleeps.", "sentence2": "A man runs.", "gold_label": "contradiction"},
     {"sentence1": "A man sleeps.", "sentence2": "A man snores.", "gold_label": "neutral"},
     {"sentence1": "A dog barks.", "sentence2": "It is loud.", "gold_label": "-"},
+    {"sentence1": "A dog barks.", "sentence2": "It runs.", "gold_label": -1},
 ]
 
 
@@ -251,9 +255,9 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
     assert found.sentence_column() == "sentence1"
     columns = guess_columns(found, "sentence1")
     assert columns == {"entailment": "entailment", "contradiction": "contradiction"}
-    assert found.texts("entailment") == ["A person rests.", None, None, None]
-    assert found.texts("contradiction") == [None, "A man runs.", None, None]
-    assert found.labels.neutral == 2 and not found.labels.unknown and len(found.notes) == 1
+    assert found.texts("entailment") == ["A person rests.", None, None, None, None]
+    assert found.texts("contradiction") == [None, "A man runs.", None, None, None]
+    assert found.labels.neutral == 3 and not found.labels.unknown and len(found.notes) == 1
 
 
 @pytest.mark.parametrize(
@@ -263,6 +267,7 @@ def test_labels_of_pairs_decide_what_a_hypothesis_is() -> None:
         {"text": "It rains.", "label": "entailment"},  # labels of what?
         {"text": "It rains.", "label": 2},
         {"text": "It rains.", "label": ["weather"]},
+        {"premise": "It rains.", "hypothesis": "It pours.", "label": "2.0"},
         {"premise": "It rains.", "hypothesis": "It pours.", "label": "maybe"},
     ],
 )

@@ -62,6 +62,17 @@ def task(*results: dict[str, Any]) -> bytes:
         ("a.csv", b'n,negated\n1,"A\nb."\n2,C d.\n', Format.CSV, ["A\nb.", "C d."]),
         ("a.txt", b'"n" "negated"\n"1" "7" "He said \\"no\\"."\n', Format.CSV, ['He said "no".']),
         ("a.csv", b"'n','negated'\n'1','It''s, so.'\n", Format.CSV, ["It's, so."]),
+        ("a.csv", b"n~negated\n1~A, b.\n", Format.CSV, ["A, b."]),
+        ("a.txt", b"n\tnegated\n1\t7\tA b.\n2\t8\tNA\n", Format.TSV, ["A b.", ""]),
+        ("a.csv", b"n,negated\n1,A b.,\n2,C d.,\n", Format.CSV, ["A b.", "C d."]),
+        ("a.csv", b"n,negated\n1,['A b.']\n", Format.CSV, [["A b."]]),
+        ("a.csv", b"n,negated\n1,\"['A b.' 'C d.']\"\n", Format.CSV, [["A b.", "C d."]]),
+        ("a.csv", b"n,negated\n1,[sic] A b.\n", Format.CSV, ["[sic] A b."]),
+        ("a.json", b'{"0": {"negated": "A b."}, "1": {"negated": "C d."}}', Format.JSONL, 2),
+        ("a.json", b'{"anchor": {"p": "A."}, "negated": {"p": "C d."}}', Format.JSONL, ["C d."]),
+        ("a.json", b'{"p": {"text": "A.", "negated": "C d."}}', Format.JSONL, ["C d."]),
+        ("a.json", b'{"x": {"n": 2, "rows": [{"negated": "A b."}]}}', Format.JSONL, ["A b."]),
+        ("a.json", b'{"text": "A.", "negated": "C.", "x": [{"y": 1}]}', Format.JSONL, ["C."]),
     ],
 )
 def test_the_content_decides_how_a_file_is_read(
@@ -70,7 +81,7 @@ def test_the_content_decides_how_a_file_is_read(
     table = open_bytes(data, name)
     found = [row["negated"] for row in rows(table)]
     assert table.format is kind and expected in (found, len(found))
-    assert (QUOTES_KEPT in table.notes) is any(text.startswith('"') for text in found)
+    assert (QUOTES_KEPT in table.notes) is any(str(text).startswith('"') for text in found)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +91,12 @@ def test_the_content_decides_how_a_file_is_read(
         (b"#FORMAT=WebAnno TSV 3.3\n\n\n#Text=A b.\n1-1\t0-1\tA\t_\n", ("text",), 1),
         (b"# sent_id = 1\n# text = A b.\n1\tA\ta\n2\tb\tb\n", ("text",), 1),
         (b"Yes, it is.\nNo, it is not.\n", ("text",), 2),
+        (b"#Text=A b\n#Text=c d.\n1-1\t0-1\tA\t_\n", ("text",), 1),
         (b"[1] A b.\n", ("text",), 1),
+        (b"text\nA b.\n", ("text",), 1),
+        (b"<b>A</b> b.\n<Anna> C d.\n", ("text",), 2),
+        (b"- A b.\n- C d.\n", ("text",), 2),
+        (b"CREATE PEACE.\nRIFF RAFF IS A NAME.\n", ("text",), 2),
     ],
 )
 def test_a_text_is_a_table_only_if_it_shows_columns(
@@ -98,6 +114,22 @@ def test_a_text_is_a_table_only_if_it_shows_columns(
         (b"EU B-ORG\nrejects O\n\nPeter B-PER\nleft O\n", "CoNLL"),
         (b'{"a": [{"x": 1}], "b": [{"x": 2}]}', "several"),
         (b"anchor,negated,note\nA b.,C d.\n", "'note' is missing"),
+        (b"4\tA b.\n5\tC d.\n", "'column_1, text'"),
+        (b"A DT\nb NN\n\nC DT\nd VB\n", "CoNLL"),
+        (b"{'text': 'A b.'}\n", "double quotes"),
+        (b'["A b."]\n["C d."]\n', "more after a list"),
+        (b'<?xml version="1.0"?>\n<s>A b.</s>\n', "XML"),
+        (b"<s>A b.</s>\n<s>C d.</s>\n", "XML"),
+        (b"-- dump\nCREATE TABLE a (text);\n", "SQL"),
+        (b"- anchor: A b.\n  text: C d.\n", "YAML"),
+        (b"1\n00:00:01,000 --> 00:00:02,000\nA b.\n", "subtitles"),
+        (b"T1\tCue 3 6\tnot\n", "brat"),
+        (b"1 ||| A b.\n", "between"),
+        (b"(ROOT (S (NP A)))\n", "parse trees"),
+        (b"| text |\n|---|\n| A b. |\n", "drawn with lines"),
+        (b"+---+\n| n |\n+---+\n", "drawn with lines"),
+        (b"\x80\x04\x95\x00", "pickled"),
+        (b"\xff\xff\xff\xff\x10", "Arrow"),
     ],
 )
 def test_what_is_no_table_is_refused_by_what_it_looks_like(data: bytes, fact: str) -> None:
@@ -131,13 +163,80 @@ def test_what_is_no_table_is_refused_by_what_it_looks_like(data: bytes, fact: st
             line(fields=LS, responses={"text": [{"value": "It might rain.", "user_id": "1"}]}),
             {"text (own wording)": "It might rain."},
         ),
-        ("Prodigy", line(**LS, answer="reject", _annotator_id="1"), {"answer": "reject"}),
+        (
+            "Label Studio",
+            line(
+                **LS,
+                cue=[{"start": 3, "text": "may", "labels": ["a"]}],
+                annotator=1,
+                annotation_id=9,
+            ),
+            {"cue": "a"},
+        ),
+        (
+            "Label Studio",
+            line(**LS, stars=[{"rating": 4}], annotator=1, annotation_id=9),
+            {"stars": 4},
+        ),
+        (
+            "Label Studio",
+            task({"from_name": "side", "type": "pairwise", "value": {"selected": "left"}}),
+            {"side": "left"},
+        ),
+        (
+            "Argilla",
+            b"anchor,text,type,verdict.responses,verdict.responses.users\n"
+            b"It rains.,It may rain.,word,['reject'],['1']\n",
+            {"verdict": "reject"},
+        ),
+        (
+            "Argilla",
+            line(
+                **LS
+                | {"verdict": {"user_id": ["1"], "value": ["reject"], "status": ["submitted"]}},
+                **{"verdict-suggestion": "accept", "metadata": '{"split": "test"}'},
+            ),
+            {"verdict": "reject", "split": "test"},
+        ),
+        (
+            "Argilla",
+            line(**LS, inputs=LS, annotation="a", annotation_agent="1", metadata=None),
+            {"annotation": "a"},
+        ),
+        (
+            "Label Studio",
+            json.dumps(
+                [
+                    {
+                        "data": LS | {"annotator": "x"},
+                        "annotations": [{"completed_by": 1}],
+                        "meta": {"n": 1},
+                    }
+                ]
+            ).encode(),
+            {"annotator (field)": "x", "n": 1},
+        ),
+        (
+            "Prodigy",
+            line(**LS, answer="reject", _annotator_id="1", spans=[{"label": "x"}]),
+            {"answer": "reject", "spans": [{"label": "x"}]},
+        ),
+        (
+            "Prodigy",
+            line(**LS, options=[], accept=["x"], answer="ignore", _session_id="1"),
+            {"answer": "ignore"},
+        ),
         (
             "Prodigy",
             line(**LS, options=[{"id": "x"}], accept=["x"], answer="accept", _session_id="1"),
             {"accept": "x"},
         ),
         ("doccano", line(**LS, id=1, label=["a"], Comments=[], annotator="annotator 1"), {}),
+        (
+            "Potato",
+            b"user,anchor,text,type,verdict:::a,verdict:::b\n1,It rains.,It may rain.,word,1.0,\n",
+            {"verdict": "a"},
+        ),
         (
             "Potato",
             line(**LS, user=1, label_annotations={"verdict": {"accept": "true"}}),

@@ -103,6 +103,13 @@ def test_variants_are_read_from_a_folder_or_an_archive_and_triples_are_not(tmp_p
     for place in (folder, packed):
         assert [row.cells for row in open_table(parts_of_path(place)).rows()] == expected
     assert cells(packed.read_bytes(), "export.zip") == expected
+    for name in ("ada", "bo"):
+        (folder / name).mkdir()
+        answered = ROWS[0] | {"label_annotations": {"verdict": {"accept": "true"}}}
+        (folder / name / "variants.jsonl").write_bytes(lines([answered]))
+    shutil.rmtree(folder / "variants")
+    potato = [row.cells["annotator"] for row in open_table(parts_of_path(folder)).rows()]
+    assert potato == ["ada", "bo"]
 
 
 def test_a_folder_holds_files_with_the_same_columns(tmp_path: Path) -> None:
@@ -136,8 +143,8 @@ def test_a_task_of_label_studio_is_a_row_for_each_annotator() -> None:
     ]
     table = table_of(json.dumps(tasks).encode())
     assert table.tool == "Label Studio"
-    assert table.columns == ("anchor", "text", "verdict", "type", "annotator")
-    base = {"anchor": "It rains.", "text": "It may rain."}
+    assert table.columns == ("anchor", "text", "meta", "verdict", "type", "annotator")
+    base = {"anchor": "It rains.", "text": "It may rain.", "meta": {"page": 3}}
     assert [row.cells for row in table.rows()] == [
         base | {"verdict": "Accept", "type": "word", "annotator": "Ada Lovelace"},
         base | {"verdict": "Reject", "annotator": "annotator 7"},
@@ -246,6 +253,8 @@ def given(*arguments: str, columns: tuple[str, ...] = ("a", "b", "c")) -> dict[s
     [
         (("anchor", "text", "type"), {"anchor": "anchor", "text": "text", "type": "type"}),
         (("Sentence1", "sentence2"), {"Sentence1": "anchor", "sentence2": "text"}),
+        (("#anchor", "worker"), {"#anchor": "anchor", "worker": "reviewer"}),
+        (("verdict", "verdict (answer)"), {"verdict (answer)": "verdict"}),
         (
             ("anchor", "positive", "negative"),
             {"anchor": "anchor", "positive": "hedge", "negative": "negation"},

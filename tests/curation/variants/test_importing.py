@@ -371,17 +371,21 @@ def test_unusable_variants_are_counted_with_their_first_position(seeded: Engine)
         ROWS[0] | {"text": ""},
         ROWS[0] | {"type": ""},
         ROWS[0] | {"anchor": 7},
+        ROWS[0] | {"anchor": [ROWS[0]["anchor"]], "text": [ROWS[0]["text"], 7]},
     ]
     facts = staged(seeded, rows).facts
     assert facts.left_out == {
         "no_anchor": 2,
         "anchor_not_text": 1,
-        "not_text": 2,
+        "not_text": 3,
+        "replaced": 1,
         "same": 1,
         "no_variant": 1,
         "no_type": 1,
     }
-    assert facts.places["same"] == "line 5 of mine.jsonl"
+    assert facts.places["same"] == "line 5 of mine.jsonl" and not facts.changed
+    spaced = {"anchor": "It  is safe.", "text": "It is\nnot  safe."}
+    assert staged(seeded, [ROWS[0] | spaced]).facts.changed == {"spaces": 2, "line_breaks": 1}
 
 
 @pytest.mark.parametrize(

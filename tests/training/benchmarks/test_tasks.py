@@ -216,7 +216,7 @@ def entry(**change: object) -> str:
         (SemAntoNeg, entry(sentences=["a", "b"]), "'sentences' on line 1 of f.jsonl"),
         (SemAntoNeg, entry(sentences=["a", "b", ""]), "'sentences'"),
         (SemAntoNeg, entry(label=3), "'label' on line 1 of f.jsonl, found 3"),
-        (SemAntoNeg, entry(label="2"), "'label'"),
+        (SemAntoNeg, entry(label="two"), "'label'"),
         (SemAntoNeg, entry(input=None), "'input' on line 1 of f.jsonl"),
     ],
 )

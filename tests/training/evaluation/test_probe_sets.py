@@ -361,6 +361,9 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
     assert read_scores(tmp_path, PUBLISHED) == expected
     assert read_scores(tmp_path, PUBLISHED.partition("\n")[2]) == expected  # no header
     assert read_scores(tmp_path, "\ufeff" + PUBLISHED) == expected
+    rows = [line for line in PUBLISHED.partition("\n")[2].split("\n") if line]
+    whole = "\n".join(f"news\tMSR\t2012test\t0001\t{line}" for line in rows)
+    assert read_scores(tmp_path, whole.replace("3.6", "3,6")) == expected
     names = ("relatedness_score", "sentence_A", "sentence_B")
     records = [dict(zip(names, row, strict=True)) for row in expected]
     assert read_scores(tmp_path, json.dumps(records)) == expected

@@ -58,7 +58,8 @@ def test_the_same_content_is_stored_once_and_is_not_test_data(tmp_path: Path) ->
 
 def test_tables_and_parquet_are_read_like_json_lines(tmp_path: Path) -> None:
     table = pa.Table.from_pylist(ENTRIES)
-    write_csv(table, tmp_path / "pairs.csv")
+    capitals = [name.upper() for name in table.column_names]
+    write_csv(table.rename_columns(capitals), tmp_path / "pairs.csv")
     write_parquet(table, tmp_path / "pairs.parquet")
     (tmp_path / "pairs.json").write_bytes(b"[" + b",".join(lines(ENTRIES).splitlines()) + b"]")
     data = tmp_path / "data"

@@ -50,6 +50,11 @@ class FileRecord(NamedTuple):
             )
         return value.strip()
 
+    def key(self, name: str, number: int) -> str:
+        """The id in this column; the number of the row if there is none."""
+        column = named(list(self.values), [name])
+        return str(number if column is None else self.values[column])
+
     def number(self, name: str) -> float:
         """A finite number.
 
@@ -60,7 +65,7 @@ class FileRecord(NamedTuple):
         try:
             if isinstance(value, bool):
                 raise ValueError
-            number = float(value)
+            number = float(value.replace(",", ".") if isinstance(value, str) else value)
             if number != number or number in (float("inf"), float("-inf")):
                 raise ValueError
         except (TypeError, ValueError, OverflowError):

@@ -63,7 +63,7 @@ class NevIR(Benchmark[DocumentPair]):
         place = source_or_hub(source, hub=cls.hub, title=cls.title, address="")
         pairs = [
             pair(
-                str(record.values.get("id", number)),
+                record.key("id", number),
                 (record.text("q1"), record.text("q2")),
                 (record.text("doc1"), record.text("doc2")),
             )

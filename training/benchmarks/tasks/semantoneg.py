@@ -125,9 +125,10 @@ def _entry(number: int, record: FileRecord) -> Entry:
         and all(isinstance(text, str) and text.strip() for text in sentences)
     ):
         raise record.wrong("three texts in 'sentences'", sentences)
-    label = record.value("label")
-    if type(label) is not int or not 0 <= label < CANDIDATES:
-        raise record.wrong("0, 1 or 2 in 'label'", label)
+    label = record.number("label")
+    if label not in range(CANDIDATES):
+        raise record.wrong("0, 1 or 2 in 'label'", record.value("label"))
     first, second, third = (text.strip() for text in sentences)
-    key = str(record.values.get("idx", number))
-    return Entry(key, record.text("input"), (first, second, third), label)
+    return Entry(
+        record.key("idx", number), record.text("input"), (first, second, third), int(label)
+    )
