@@ -10,9 +10,11 @@ from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, DryRun, show
+from curation.anchors.attributes import moved_rows
 from curation.anchors.importing.insert import MAX_SOURCE, About
 from curation.anchors.importing.preview import changed
 from curation.plurals import counted
+from curation.tables.delimited import not_used
 from curation.tables.table import Table
 from curation.variants.importing.adding import Request
 from curation.variants.importing.cells import parse_meanings
@@ -136,9 +138,8 @@ def _in_words(
     read = ", ".join(f"{column} ({role})" for column, role in roles.items())
     tool = f" as an export of {table.tool}" if table.tool else ""
     lines: list[str | Printed] = [f"Read {table.name}{tool}: {read}.", *table.notes]
-    if unused := [column for column in table.columns if column not in roles]:
-        lines.append(f"Not used: {', '.join(unused)}.")
-    lines += changed(found.changed)
+    lines += not_used([column for column in table.columns if column not in roles])
+    lines += [*moved_rows(found.moved), *changed(found.changed)]
     if dry_run and (found.variants or found.decisions):
         lines.append(
             f"Would add {counted(found.anchors, 'anchor')}, {counted(found.variants, 'variant')} "

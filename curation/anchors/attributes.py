@@ -116,7 +116,10 @@ CHECKS: Mapping[str, Callable[[str], str]] = {
 
 
 def splits(
-    session: Session, source_id: int | None, wanted: Sequence[tuple[str, Attributes]]
+    session: Session,
+    source_id: int | None,
+    wanted: Sequence[tuple[str, Attributes]],
+    known: dict[str, str] | None = None,
 ) -> list[str]:
     """The split of each new anchor.
 
@@ -127,9 +130,10 @@ def splits(
     Args:
         source_id: None for a new source.
         wanted: uid and attributes of each anchor.
+        known: document → its split, of anchors that are not stored yet; the others are added.
     """
-    of_document: dict[str, str] = {}
-    documents = sorted({own.document_id for _, own in wanted if own.document_id})
+    of_document = {} if known is None else known
+    documents = sorted({own.document_id for _, own in wanted} - {"", *of_document})
     for some in chunks(documents if source_id is not None else ()):
         query = (
             select(col(Anchor.document_id), col(Anchor.split))
@@ -149,6 +153,18 @@ def splits(
         else:
             found.append(own.split or split_of(uid))
     return found
+
+
+def moved(wanted: Iterable[tuple[str, Attributes]], found: Iterable[str]) -> int:
+    """How many of these anchors are in another split than their file says."""
+    pairs = zip(wanted, found, strict=False)
+    return sum(own.split not in ("", split) for (_, own), split in pairs)
+
+
+def moved_rows(count: int) -> list[str]:
+    """Say that so many rows are in another split than their file says, if any."""
+    rows = "1 row goes" if count == 1 else f"{count:,} rows go"
+    return [f"{rows} into the split of the document instead of the row's own."] * bool(count)
 
 
 def set_facts(

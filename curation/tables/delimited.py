@@ -341,3 +341,8 @@ def listed(names: Sequence[str]) -> str:
     """The first few column names, for messages."""
     first = ", ".join(quoted(name) for name in names[:_NAMES_SHOWN])
     return first + (f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else "")
+
+
+def not_used(names: Sequence[str]) -> list[str]:
+    """Name the columns that are not used, if any."""
+    return [f"Not used: {listed(names)}."] * bool(names)

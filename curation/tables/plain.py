@@ -10,9 +10,11 @@ from db.errors import HedgerowError
 INSPECTED = 1_000
 """Lines that show what a text contains."""
 
-TEXT, LABELLED, MARKED_UP = "text", "labelled", "marked up"
-"""What a text contains that is no table: a sentence per line, with fastText's labels, or in the
-comments of a format with one token per line (WebAnno, CoNLL-U)."""
+TEXT, LISTED, LABELLED, MARKED_UP = "text", "listed", "labelled", "marked up"
+"""What a text contains that is no table: a sentence per line, with numbers or bullets, with
+fastText's labels, or in the comments of a format with one token per line (WebAnno, CoNLL-U)."""
+
+MARKERS_REMOVED = "Removed the numbers or bullets before the sentences."
 
 WORDS_NOT_USED = (
     "Only the sentences in the comments were read, as in WebAnno TSV (INCEpTION) and CoNLL-U; the "
@@ -54,6 +56,10 @@ ATTRIBUTE_NAMES = {
 }
 """Attribute of an anchor → names of its column, the likeliest first."""
 
+AMBIGUOUS = {"domain", "register", "category", "topic", "set", "subset", "partition"}
+AMBIGUOUS |= {"document", "doc", "guid", "id", "idx", "index"}
+"""Those that also mean other things, so that the values must fit."""
+
 HYPOTHESIS_NAMES = ("hypothesis", "hypo", "sentence2", "sentence_b", "sent2")
 LABEL_NAMES = (
     "gold_label",
@@ -71,6 +77,7 @@ _SHOW_A_HEADER |= {"variant", "negated", "hedged"}
 
 _LABELS = re.compile(r"((?:__label__\S+\s+)+)(\S.*)")
 _NUMBERED = re.compile(r"(\d{1,2})\s+([^\t]*\S)\s*")
+_MARKER = re.compile(r"\s*(?:\(?\d{1,3}[.)]|[-*•–·▪◦])\s+(?=\S)")
 _MARKED = re.compile(r"#\s*[Tt]ext\s*=\s?(.*)")
 _TAG = re.compile(r"(O|_|\*+|[BIESLU]-\S+|[A-Z]{2,4}\$?)\s*")
 _NUMBER = re.compile(r"\s*\d+(\.\d+)?\s*")
@@ -79,7 +86,7 @@ Rows = Iterator[tuple[int, dict[str, str]]]
 
 
 def contents(lines: Iterable[str], name: str) -> str:
-    """The delimiter of the table that a text contains, or ``TEXT``, ``LABELLED`` or ``MARKED_UP``.
+    """The delimiter of the table that a text contains, or ``TEXT`` and the like.
 
     Raises:
         HedgerowError: it has one token per line, without the sentences.
@@ -99,7 +106,10 @@ def contents(lines: Iterable[str], name: str) -> str:
     delimiter = likely_delimiter(filled[0])
     names = {cell.strip(" \"'").casefold() for cell in filled[0].split(delimiter)}
     is_table = len(names) > 1 and (_SHOW_A_HEADER & names or _has_numbers(filled, delimiter))
-    return delimiter if is_table else TEXT
+    if is_table:
+        return delimiter
+    markers = sum(bool(_MARKER.match(line)) for line in filled)
+    return LISTED if 2 * markers >= len(filled) > 1 else TEXT
 
 
 def _is_labelled(filled: list[str]) -> bool:
@@ -135,6 +145,11 @@ def sentences(lines: Iterable[str]) -> Rows:
     for number, line in enumerate(lines, 1):
         if line.strip() and not (number == 1 and line.strip().casefold() in SENTENCE_NAMES):
             yield number, {"text": line.rstrip("\r\n")}
+
+
+def listed(lines: Iterable[str]) -> Rows:
+    """One sentence per line, without its number or bullet."""
+    return sentences(_MARKER.sub("", line) for line in lines)
 
 
 def labelled(lines: Iterable[str]) -> Rows:

@@ -303,12 +303,14 @@ def _text_form(
         plain.LABELLED: plain.labelled,
         plain.MARKED_UP: plain.marked_up,
         plain.TEXT: plain.sentences,
+        plain.LISTED: plain.listed,
     }.get(found)
-    if read is plain.sentences and (is_prose is False or wanted in ENDINGS.values()):
+    if found in (plain.TEXT, plain.LISTED) and (is_prose is False or wanted in ENDINGS.values()):
         read = None
     if read is not None:
         columns = ("label", "text") if found == plain.LABELLED else ("text",)
-        notes = (plain.WORDS_NOT_USED,) * (found == plain.MARKED_UP)
+        note = {plain.MARKED_UP: plain.WORDS_NOT_USED, plain.LISTED: plain.MARKERS_REMOVED}
+        notes = (note[found],) if found in note else ()
         return _Form(Format.TEXT, "line", columns, lambda: read(text()), notes)
     is_tsv = Format.TSV in (format, wanted) or found == "\t"
     delimiter = "\t" if format is Format.TSV else None

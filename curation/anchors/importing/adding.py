@@ -11,7 +11,7 @@ from functools import cached_property
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.attributes import CHECKS, splits
+from curation.anchors.attributes import CHECKS, moved, moved_rows, splits
 from curation.anchors.importing.insert import (
     About,
     Added,
@@ -25,7 +25,7 @@ from curation.anchors.importing.labels import LabelledTable
 from curation.anchors.importing.nli_texts import Fault, Originals, guess_columns, read_originals
 from curation.anchors.importing.preview import FileRow, Preview, preview
 from curation.tables.columns import named
-from curation.tables.delimited import listed, quoted
+from curation.tables.delimited import not_used, quoted
 from curation.tables.plain import ATTRIBUTE_NAMES
 from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from db.errors import HedgerowError
@@ -234,12 +234,12 @@ def plan(
     )
     rows = shown.chosen(suspicious=request.suspicious, sample=request.sample, seed=request.seed)
     of_rows: list[str] = []
+    own = [(row.uid, row.own) for row in rows]
     if {"split", "document_id"} & columns.attributes.keys():
-        own = [(row.uid, row.own) for row in rows]
         of_rows = splits(session, source.id if source else None, own)
-    moved = sum(row.own.split not in ("", split) for row, split in zip(rows, of_rows, strict=False))
+    elsewhere = moved(own, of_rows)
     earlier = earlier_import(session, table.content_hash)
-    return Plan(request, columns, shown, rows, Counter(of_rows), moved, paired, earlier)
+    return Plan(request, columns, shown, rows, Counter(of_rows), elsewhere, paired, earlier)
 
 
 def places(planned: Plan) -> list[str]:
@@ -247,16 +247,12 @@ def places(planned: Plan) -> list[str]:
     columns = planned.columns.attributes
     read = [f"{name}: {quoted(columns[key])}" for key, name in COLUMNS.items() if key in columns]
     sentences = [*planned.columns.unfit, *[f"{'; '.join(read)}."] * bool(read)]
-    if planned.columns.unused:
-        sentences.append(f"Not used: {listed(planned.columns.unused)}.")
+    sentences += not_used(planned.columns.unused)
     if planned.splits:
         counts = [f"{planned.splits[one]:,} {one}" for one in Split if planned.splits[one]]
         computed = "" if "split" in columns else ", one for each document"
         sentences.append(f"Splits{computed}: {', '.join(counts)}.")
-    if planned.moved:
-        rows = "1 row goes" if planned.moved == 1 else f"{planned.moved:,} rows go"
-        sentences.append(f"{rows} into the split of the document instead of the row's own.")
-    return sentences
+    return sentences + moved_rows(planned.moved)
 
 
 def add(session: Session, planned: Plan, *, author_id: int | None = None) -> Added:

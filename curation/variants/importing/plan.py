@@ -1,6 +1,6 @@
 """What a file adds to the project: the same rules for the preview and for storing."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.anchors.attributes import moved, splits
 from curation.anchors.importing.nli_texts import KnownAnchor, known_anchors
 from curation.content_uids import canonical, variant_uid
 from curation.review.decisions import chunks
@@ -18,7 +19,7 @@ from curation.variants.importing.cells import Judged
 from curation.variants.importing.choices import Choices
 from curation.variants.importing.entries import FileAnchor, FileVariant, LeftOut
 from curation.variants.importing.staged import Family, Place, StagedVariant, StagedVerdict
-from db.models import Anchor, AnchorRevision, Decision, Reviewer, Status, Variant, Verdict
+from db.models import Anchor, AnchorRevision, Decision, Reviewer, Source, Status, Variant, Verdict
 
 AT_ONCE = 500
 """Anchors to check, or to store in one transaction, at a time."""
@@ -97,6 +98,8 @@ class Plan:
         left_out: reason → number of variants or verdicts.
         places: reason → position of the first of these in the file.
         elsewhere: variants left out, by the name of the other source.
+        splits: the split of each new anchor, by uid.
+        moved: the number of new anchors that are in another split than the file says.
         uids: uids of the variants in the file whose type is known.
         reasons: why variants in the file are not new.
     """
@@ -108,6 +111,8 @@ class Plan:
     left_out: Counter[LeftOut] = field(default_factory=Counter)
     places: dict[LeftOut, Place] = field(default_factory=dict)
     elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
+    splits: dict[str, str] = field(default_factory=dict)
+    moved: int = 0
     uids: dict[Key, str] = field(default_factory=dict)
     reasons: dict[Key, LeftOut] = field(default_factory=dict)
 
@@ -142,11 +147,17 @@ def key_of(anchor: FileAnchor, one: StagedVariant) -> Key:
 
 
 def make_plan(
-    session: Session, families: Sequence[Family], choices: Choices, *, lock: bool = False
+    session: Session,
+    families: Sequence[Family],
+    choices: Choices,
+    *,
+    documents: dict[str, dict[str, str]] | None = None,
+    lock: bool = False,
 ) -> Plan:
     """Find out what these families add.
 
     Args:
+        documents: source → document → split, of earlier parts of the file that are not stored.
         lock: prevent their anchors from being retired or corrected until this transaction ends.
     """
     plan = Plan()
@@ -172,7 +183,23 @@ def make_plan(
         if uid in plan.here or uid in plan.variants:
             _plan_verdicts(plan, uid, each.verdicts(), choices)
     _leave_out_known(session, plan)
+    _set_splits(session, plan, choices, {} if documents is None else documents)
     return plan
+
+
+def _set_splits(
+    session: Session, plan: Plan, choices: Choices, documents: dict[str, dict[str, str]]
+) -> None:
+    of_source: dict[str, list[FileAnchor]] = defaultdict(list)
+    for anchor in plan.anchors.values():
+        of_source[anchor.source or choices.about.source].append(anchor)
+    for source, anchors in of_source.items():
+        query = select(col(Source.id)).where(col(Source.name) == source)
+        own = [(anchor.uid, anchor.own) for anchor in anchors]
+        known = documents.setdefault(source, {})
+        found = splits(session, session.execute(query).scalar(), own, known)
+        plan.splits |= {anchor.uid: split for anchor, split in zip(anchors, found, strict=True)}
+        plan.moved += moved(own, found)
 
 
 def _new_variant(

@@ -58,6 +58,7 @@ class Preview:
             here.
         examples: some variants, in the file's order.
         changed: what the canonical form changes, and in how many texts of the file.
+        moved: the number of anchors that are in another split than the file says.
     """
 
     anchors: int
@@ -69,6 +70,7 @@ class Preview:
     against: Mapping[tuple[Verdict, Status], int]
     examples: Sequence[Example]
     changed: Mapping[Change, int]
+    moved: int
 
     @property
     def variants(self) -> int:
@@ -91,10 +93,12 @@ class _Counts:
     left_out: Counter[LeftOut] = field(default_factory=Counter)
     places: dict[LeftOut, Place] = field(default_factory=dict)
     elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
+    moved: int = 0
     against: Counter[tuple[Verdict, Status]] = field(default_factory=Counter)
 
     def add(self, plan: Plan) -> None:
         self.anchors += len(plan.anchors)
+        self.moved += plan.moved
         self.types.update(one.type_id for one in plan.variants.values())
         self.verdicts.update((one.judge.name, one.judged.verdict) for one in plan.verdicts.values())
         self.left_out += plan.left_out
@@ -116,8 +120,9 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
     counts = _Counts()
     counts.left_out.update({LeftOut(name): n for name, n in staged.facts.left_out.items()})
     examples = _Examples()
+    documents: dict[str, dict[str, str]] = {}
     for families in staged.families(AT_ONCE):
-        plan = make_plan(session, families, choices)
+        plan = make_plan(session, families, choices, documents=documents)
         counts.add(plan)
         examples.add(plan, families, choices)
     places = {reason.value: place.words for reason, place in counts.places.items()}
@@ -133,6 +138,7 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
         dict(counts.against),
         examples.chosen,
         {Change(name): count for name, count in staged.facts.changed.items()},
+        counts.moved,
     )
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from curation.tables.columns import named
 from curation.tables.delimited import listed, quoted
-from curation.tables.plain import HYPOTHESIS_NAMES, LABEL_NAMES
+from curation.tables.plain import AMBIGUOUS, ATTRIBUTE_NAMES, HYPOTHESIS_NAMES, LABEL_NAMES
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.variants.importing.unclear import Field, Unclear
@@ -83,13 +83,12 @@ _NAMES: Mapping[Role, tuple[str, ...]] = {
     Role.REVIEWER: ("reviewer", "annotator", "annotator_id", "worker", "worker_id", "workerid"),
     Role.REASON: ("reason", "reject_reason"),
     Role.NOTE: ("note", "comment"),
-    Role.SPLIT: ("split",),
     Role.SOURCE: ("source",),
     Role.LICENCE: ("licence", "license"),
-    Role.GENRE: ("genre",),
-    Role.LANGUAGE: ("language",),
-    Role.DOCUMENT_ID: ("document_id", "doc_id"),
-    Role.ROW_ID: ("row_id",),
+    **{
+        Role(name): tuple(column for column in columns if column not in AMBIGUOUS)
+        for name, columns in ATTRIBUTE_NAMES.items()
+    },
     Role.PROVIDER: ("provider",),
     Role.MODEL: ("model",),
     Role.DECIDED_BY: ("decided_by",),
@@ -222,7 +221,7 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
     if not is_typed and named(columns, LABEL_NAMES) and named(columns, HYPOTHESIS_NAMES):
         raise HedgerowError(
             f"{name} looks like data for natural language inference ({listed(columns)}); add "
-            "it with 'hedgerow anchors add', or on the Anchors page as anchors."
+            "it with 'hedgerow anchors add', or under Anchors › Add."
         )
     if Role.ANCHOR not in given:
         raise Unclear(

@@ -1,7 +1,7 @@
 """Stores the families of a file: anchors, variants and verdicts."""
 
 import uuid
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +10,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.attributes import splits
 from curation.anchors.importing.anchor_rows import NewAnchor, insert_anchors
 from curation.anchors.importing.variant_rows import imported_row
 from curation.corpora.rows import ids_by_uid
@@ -22,7 +21,7 @@ from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import reject_reason
 from curation.variants.importing.cells import OTHER, Judged
 from curation.variants.importing.choices import Choices
-from curation.variants.importing.entries import FileAnchor, LeftOut
+from curation.variants.importing.entries import LeftOut
 from curation.variants.importing.plan import Judge, NewVariant, NewVerdict, Plan, make_plan
 from curation.variants.importing.staged import Family
 from db.columns import now
@@ -110,24 +109,17 @@ class _Place(NamedTuple):
 def _add_anchors(session: Session, plan: Plan, choices: Choices, into: Import) -> dict[str, _Place]:
     """Add the anchors; return the attributes that their variants need, by uid."""
     about = choices.about
-    of_source: dict[int, list[FileAnchor]] = defaultdict(list)
     sources: dict[str, int] = {}
+    anchors: list[NewAnchor] = []
     for one in plan.anchors.values():
         name = one.source or about.source
         if name not in sources:
             licence = one.licence if one.source else (about.licence or "")
             sources[name] = _source(session, name, licence, into.content_hash)
-        of_source[sources[name]].append(one)
-    anchors = [
-        NewAnchor(
-            *(one.uid, source_id, one.own.genre or about.genre, one.own.language or about.language),
-            *(split, one.own.document_id, one.own.row_id, one.text),
-        )
-        for source_id, some in of_source.items()
-        for one, split in zip(
-            some, splits(session, source_id, [(one.uid, one.own) for one in some]), strict=True
-        )
-    ]
+        own = one.own
+        described = own.genre or about.genre, own.language or about.language, plan.splits[one.uid]
+        place = own.document_id, own.row_id
+        anchors.append(NewAnchor(one.uid, sources[name], *described, *place, one.text))
     ids = insert_anchors(session, anchors, author_id=into.author_id) if anchors else ()
     return {
         anchor.uid: _Place(id_, anchor.source_id) for id_, anchor in zip(ids, anchors, strict=True)

@@ -1,11 +1,13 @@
 """Preview of an import: counts by type and reviewer, what is left out, and sample variants."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from curation.anchors.attributes import moved_rows
 from curation.anchors.importing.preview import changed
 from curation.plurals import counted
+from curation.tables.delimited import not_used
 from curation.taxonomy.built_in import VariantType
 from curation.variants.importing.entries import LeftOut
 from curation.variants.importing.in_words import against, left_out
@@ -30,13 +32,16 @@ _FATES = {
 }
 
 
-def draw(found: Preview, staged: Staged, types: Mapping[str, VariantType]) -> None:
+def draw(
+    found: Preview, staged: Staged, types: Mapping[str, VariantType], columns: Sequence[str]
+) -> None:
     """Show the counts, and sample variants with their result."""
     st.text(
         f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
         f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'new verdict')}."
     )
-    for sentence in changed(found.changed):
+    unused = [column for column in columns if column not in staged.facts.roles]
+    for sentence in [*not_used(unused), *moved_rows(found.moved), *changed(found.changed)]:
         st.text(sentence)
     places = iter(st.columns(2) if found.types or found.verdicts else ())
     if found.types:

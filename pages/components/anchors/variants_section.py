@@ -127,7 +127,7 @@ def _below_file(parts: Parts, table: Table, *, key: str) -> None:
     state = open_project.ask(project_state)
     chosen = (*undecided.items(), repr(about), accept, request.reviewer)
     planned = _plan((key, staged.path, chosen, state), request, staged)
-    variants_found.draw(planned.preview, staged, types)
+    variants_found.draw(planned.preview, staged, types, table.columns)
     nothing = nothing_left(planned.preview)
     if nothing:
         st.text(nothing)

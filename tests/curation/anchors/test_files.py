@@ -79,6 +79,16 @@ def test_the_format_can_be_chosen_and_only_line_ends_end_a_line_of_plain_text() 
     ("pasted", "column", "expected"),
     [
         ("First, one.\nSecond, two.", "text", [(1, "First, one."), (2, "Second, two.")]),
+        (
+            "1. It rains.\n\n2) It pours.\n• 3 men left.",
+            "text",
+            [(1, "It rains."), (3, "It pours."), (4, "3 men left.")],
+        ),
+        (
+            "1. FC Köln won.\nIt rains.\nIt pours.",
+            "text",
+            [(1, "1. FC Köln won."), (2, "It rains."), (3, "It pours.")],
+        ),
         ("id\tsentence\n1\tHi there", "sentence", [(2, "Hi there")]),
         ("id,sentence\n1,Hi there", "sentence", [(2, "Hi there")]),
         ('{"text": "Hi there"}', "text", [(1, "Hi there")]),

@@ -148,6 +148,8 @@ def count(session: Session, *tables: type[SQLModel]) -> list[int]:
         ("They won, but this was disputed.", Reason.DISPUTED),
         ("Is the ferry safe?", Reason.QUESTION),
         ("Ferries", Reason.NO_SENTENCE),
+        ("The <b>ferry</b> is safe.", Reason.MARKUP),
+        ("The ferry isn&#39;t safe.", Reason.MARKUP),
         ("12 : 34 – 56", Reason.NO_SENTENCE),
         ("The ferry is safe. The bridge is open.", Reason.SEVERAL_SENTENCES),
         ("The ferry is very" + " very" * 110 + " safe.", Reason.LONG),
@@ -285,7 +287,9 @@ def test_documents_stay_in_one_split_and_ids_reach_the_release(
 def test_a_column_called_document_that_has_whole_texts_is_not_one_of_ids(session: Session) -> None:
     data = b"sentence,document,set\nHi there.," + b"Long. " * 50 + b",blue\n"
     request = Request(read_file(data, name="a.csv"), "a.csv", About("mine"))
-    assert columns_of(request).attributes == {}
+    columns = columns_of(request)
+    assert (columns.attributes, columns.unused) == ({}, ("document", "set"))
+    assert [sentence.split()[0] for sentence in columns.unfit] == ["Split", "Document"]
     with pytest.raises(HedgerowError, match="On line 2 of a.csv in 'set': Expected a split"):
         plan(session, replace(request, attributes={"split": "set"}))
 
@@ -419,6 +423,8 @@ def test_a_source_keeps_its_licence(session: Session) -> None:
     ],
 )
 def test_the_attributes_of_a_file_are_checked(values: dict[str, str], fact: str) -> None:
+    assert About("s", language="deu").language == About("s", language="German").language == "de"
+    assert About("s", language="EN_us").language == "en-US"
     with pytest.raises(HedgerowError, match=fact):
         About(**values)
 

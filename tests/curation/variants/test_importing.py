@@ -306,6 +306,15 @@ def test_attributes_of_an_anchor_in_a_file_are_kept(seeded: Engine) -> None:
     assert [(a.document_id, a.row_id) for a in anchors] == [("d1", "7"), ("", "")]
 
 
+def test_a_document_is_in_one_split_and_the_preview_says_so(seeded: Engine) -> None:
+    rows = [ROWS[0] | {"docid": "d1", "split": "dev"}, ROWS[2] | {"docid": "d1", "split": "train"}]
+    with reading(seeded) as session:
+        assert preview(session, staged(seeded, rows), choices()).moved == 1
+    load(seeded, rows)
+    with reading(seeded) as session:
+        assert {anchor.split for anchor in all_of(session, Anchor)} == {Split.VALIDATION}
+
+
 @both_databases
 def test_a_run_that_breaks_off_has_stored_whole_anchors_and_continues(
     seeded: Engine, monkeypatch: pytest.MonkeyPatch

@@ -307,28 +307,29 @@ def test_a_file_is_shown_row_by_row_and_added_once(
 ) -> None:
     app = upload_anchors(adding, CSV)
     found = rows(app, "Result")
-    results = ["New", "New", "Duplicate", "Suspicious", "Left out", "New"]
+    results = ["New", "New", "Duplicate", "Suspicious", "Left out", "Suspicious"]
     assert [row["Result"] for row in found] == results
     assert "line 2" in str(found[2]["Why"])
     wording(app, "anchors", "a file to add")
     assert stored(app_engine) == []
     put(app, "text_input", "anchors-licence", "CC0")
     put(app, "text_input", "anchors-genre", "prose")
-    assert label_of_adding(app) == "Add 3 anchors"
+    assert label_of_adding(app) == "Add 2 anchors"
+    put(app, "checkbox", "anchors-include", True)
     press(app, "anchors-add")
     wording(app, "anchors", "anchors added")
-    added = ["The bridge is safe.", "The ferry is late.", HOSTILE]
+    added = ["The bridge is safe.", "The ferry is late.", "Is it open?", HOSTILE]
     assert stored(app_engine) == added
     with reading(app_engine) as session:
         genres = session.execute(select(col(Anchor.genre)).order_by(col(Anchor.id))).scalars()
-        assert list(genres) == ["news", "prose", "law"]
+        assert list(genres) == ["news", "prose", "news", "law"]
         assert session.execute(select(col(Source.licence))).scalars().all() == ["CC0"]
     app.run()  # a rerun adds nothing
     assert stored(app_engine) == added and "anchors-add" not in keys(app)
     assert press(app, "anchors-more").file_uploader
     overview = open_page("overview")  # the next step is to write variants of them
-    assert links(overview) == ["Generate"] and "3 anchors" in page_text(overview)
-    assert rows(overview, "Anchors")[-1]["Anchors"] == 3
+    assert links(overview) == ["Generate"] and "4 anchors" in page_text(overview)
+    assert rows(overview, "Anchors")[-1]["Anchors"] == 4
 
 
 def test_added_anchors_are_browsed_without_a_warning_and_lead_to_generate(
@@ -393,6 +394,7 @@ def test_unreadable_and_hostile_files_are_described(adding: AppTest, app_engine:
     assert rows(app, "Result")[0]["Text"] == "The road is dry."
     app = upload_anchors(app, f'"{HOSTILE}",text\n"{HOSTILE}","{HOSTILE}"\n', f"{HOSTILE}.csv")
     assert rows(app, "Result")[0]["Text"] == HOSTILE
+    put(app, "checkbox", "anchors-include", True)
     press(app, "anchors-add")
     assert HOSTILE in page_text(app)  # the source, named after the file
     assert "**bold**" not in unsafe_texts(app)
@@ -408,7 +410,7 @@ def test_a_file_is_checked_against_what_the_project_has_by_now(
         add_anchors(session, theirs, theirs.chosen(), about=About(source="theirs"))
     press(app, "anchors-add")  # somebody else has added one of them meanwhile
     assert stored(app_engine) == ["The bridge is safe."]
-    assert label_of_adding(app) == "Add 2 anchors"
+    assert label_of_adding(app) == "Add 1 anchor"
     put(app, "text_input", "anchors-licence", "MIT")  # the source has another licence
     assert "CC0" in page_text(app) and "anchors-add" not in keys(app)
 
