@@ -577,7 +577,7 @@ def test_the_schema_is_what_strict_structured_outputs_take() -> None:
             {"verdict": "edit", "suggestion": "It isn't. " * 10_000},
             (Verdict.REJECT, "other", "", 0.9),
         ),
-        ({"verdict": "edit", "suggestion": ["It."]}, (Verdict.REJECT, "other", "", 0.9)),
+        ({"verdict": "edit", "suggestion": ["It.", "So."]}, (Verdict.REJECT, "other", "", 0.9)),
         ({"verdict": "edit", "suggestion": "None."}, (Verdict.REJECT, "other", "", 0.9)),
         ({"verdict": "accept", "certainty": "85 %"}, (Verdict.ACCEPT, "", "", 0.85)),
         ({"verdict": "accept", "certainty": 70}, (Verdict.ACCEPT, "", "", 0.7)),
