@@ -128,7 +128,8 @@ _EXPLANATIONS = tuple(
         # It is not safe – negates the verb.
         rf"(?:\s*—\s*|\s+[–-]+\s+)(?:{_DEED}|(?:(?!\s[–-]+\s|—).)*?{_TERM})(?:(?!\s[–-]+\s|—).)*$",
         # It is not safe. This negates the verb.
-        rf"{_ENDED}\s+(?:(?:This|Here|In this)\b|The (?:word|\w*fix|cue)\b|[\"“'‘])[^.!?]*{_TERM}.*$",
+        rf"{_ENDED}\s+(?:(?:This|Here|In this|The (?:word|\w*fix|cue))\b|[\"“'‘])"
+        rf"[^.!?]*{_TERM}.*$",
     )
 )
 _MORE = r"(?:me\b|any|more|another|further|additional|other|different|a different|help)"
@@ -255,7 +256,8 @@ _NOTHING = re.compile(
        |(?:(?:the\ )?same\ as|see|as)\ (?:above|before|\#?\d|(?:the\ )?(?:anchor|original|text))
      )(?:\s*[(\[|–—:.,;-].*|\ (?:for|because|since|as|here|in|with|without)\b.*)?
     |(?:explanation|rationale|justification):.*
-    |(?:sorry|i(?:['’]m|\ am)\ (?:sorry|unable|not\ able)|unable\ to|as\ an\ ai|i\ (?:can(?:no|['’])t|won['’]t))\b.*
+    |(?:(?:i(?:['’]m|\ am)\ )?(?:sorry|unable|not\ able)|as\ an\ ai
+       |i\ (?:can(?:no|['’])t|won['’]t))\b.*
     |(?:insert|your|enter)\b.*\bhere
     |(?:this|there|no|not|cannot)\b.*{_TERM}.*
     )\W*""",
