@@ -76,7 +76,9 @@ def text_of(value: Any, *, anchor: str, cue: str = "") -> Text:
             text = shorter
             removed.append(kind)
     nothing = _NOTHING.fullmatch(text)
-    if not words_of(text) or (nothing and not is_about(anchor, nothing["core"])):
+    quoted = rf"""["'“‘]{re.escape(anchor.rstrip(".!?… "))}"""  # I can't negate “It is safe”.
+    is_own = nothing and is_about(anchor, nothing["core"]) and not re.search(quoted, text)
+    if not words_of(text) or (nothing and not is_own):
         return Text("", (*removed, Removed.PLACEHOLDER))
     is_sentence = not _SYNTAX.search(text) or _SYNTAX.search(anchor)
     return Text(usable(text) if is_sentence else "", tuple(removed))
@@ -86,7 +88,7 @@ def text_of(value: Any, *, anchor: str, cue: str = "") -> Text:
 
 _MARKUP = re.compile(
     r"""~~[^~]+~~|<(del|s)\b[^<>]{0,80}>.*?</\1>|\*+|`+|~~|\\(?=[^\w\s]|$)|(?<!\w)_+|_+(?!\w)|</?(?:b|i|u|p|em|br|ins|span|mark|strong)\b[^<>]{0,80}>
-    |<!--.*?-->|^(?:[-–—•+>\#✅✓✔☑👉🔹▪]+\ufe0f?\s+)+|\[/?INST\]""",
+    |<!--.*?-->|^(?:[-–—•+>:\#✅✓✔☑👉🔹▪]+\ufe0f?\s+)+|\[/?INST\]""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -96,7 +98,7 @@ _LABEL = re.compile(
     |(?:(?:verbal|absolute|affixal|lexical|word|phrase)\ )?
      (?:variant|negation|hedge|paraphrase|answer|result|sentence|text|anchor|assistant))
     (?:\ \d|\ ?\([^()]{0,40}\))?(?:\ (?:is|would\ be|reads))?\s*[:：]\s*
-    |[(\[](?:verbal|absolute|affixal|lexical|word|phrase|negated|hedged)[^()\[\]]*[)\]]\s+
+    |[(\[](?:verbal|absolute|affixal|lexical|word|phrase|negated|hedged|original)[^()\[\]]*[)\]]\s+
     |(?<=!)\s+)""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -128,7 +130,7 @@ _EXPLANATIONS = tuple(
         # It is not safe – negates the verb.
         rf"(?:\s*—\s*|\s+[–-]+\s+)(?:{_DEED}|(?:(?!\s[–-]+\s|—).)*?{_TERM})(?:(?!\s[–-]+\s|—).)*$",
         # It is not safe. This negates the verb.
-        rf"{_ENDED}\s+(?:(?:This|Here|In this|The (?:word|\w*fix|cue))\b|[\"“'‘])"
+        rf"{_ENDED}\s+(?:(?:This|These|Here|In this|The (?:word|\w*fix|cue))\b|[\"“'‘])"
         rf"[^.!?]*{_TERM}.*$",
     )
 )
@@ -257,7 +259,7 @@ _NOTHING = re.compile(
      )(?:\s*[(\[|–—:.,;-].*|\ (?:for|because|since|as|here|in|with|without)\b.*)?
     |(?:explanation|rationale|justification):.*
     |(?:(?:i(?:['’]m|\ am)\ )?(?:sorry|unable|not\ able)|as\ an\ ai
-       |i\ (?:can(?:no|['’])t|won['’]t))\b.*
+       |i\ (?:can(?:no|['’])t|won['’]t)\ (?:do|help|assist|comply|write|create|provide|negate))\b.*
     |(?:insert|your|enter)\b.*\bhere
     |(?:this|there|no|not|cannot)\b.*{_TERM}.*
     )\W*""",
@@ -265,7 +267,9 @@ _NOTHING = re.compile(
 )
 _SYNTAX = re.compile(
     rf"""</?[a-z|][^<>]*>|<\||```|^[{{]|^\[\s*["'{{\[]|[}}\]"'.!?]\s*[,}}]\s*$|\]\s*\]\s*$
-    |"\s*:\s*["\[{{\d]|{_ARROWS}|/|\||\[[^\[\]]*\]|[.!?]["”'’»]?\s*(?:;|\(?\s*(?-i:or|OR|Or:)\s|Alternatively\b)""",
+    |"\s*:\s*["\[{{\d]|\\[a-z]+\{{|{_ARROWS}
+    |[^\W\d]{{2}}/[^\W\d]{{2}}|\s/\s|\||\[[^\W\d][^\[\]]*\]
+    |[.!?]["”'’»]?\s*(?:;|(?-i:or|OR|Or:)\s|Alternatively\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Tags, JSON, arrows, and what separates several variants; which of them is meant is not known."""

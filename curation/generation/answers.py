@@ -125,24 +125,25 @@ _ITEM = re.compile(r"^[ \t>*_]*(\d{1,2})[.)][ \t*_]*(\S.*)$", re.MULTILINE)
 def _in_order(answer: Answer, types: Sequence[VariantType], anchor: str) -> Answer:
     """Read a list without names if it has one numbered item per type, as the prompt has.
 
-    For a single type, the list can also be one line. Steps and remarks, which can be as many, are
-    told from variants by the anchor's words.
+    For a single type, one line is enough. Steps and remarks, which can be as many, are told from
+    variants by the anchor's words.
     """
     if answer.parts or answer.is_json:
         return answer
     lines = [line for line in answer.text.split("\n") if line.strip()]
     items = _ITEM.findall(answer.text)
     if [int(number) for number, _ in items] != [*range(1, len(types) + 1)]:
-        items = [("", line) for line in lines if is_about(anchor, line)]
-        if not len(items) == len(types) == 1:
-            return answer
+        items = [("", line) for line in lines if len(types) == 1 and is_about(anchor, line)]
+    if len(items) != len(types) or any(
+        text_of(line, anchor=anchor).text and not is_about(anchor, line) for _, line in items
+    ):
+        return answer
     names = _names(types)
     found = []
     for entry, (_, line) in zip(types, items, strict=True):
         # It is unsafe (affixal).
         own = (_named(part, names) for part in re.split(r"[()\[\]]", line))
-        if is_about(anchor, line):
-            found.append((next(filter(None, own), entry.id), line))
+        found.append((next(filter(None, own), entry.id), line))
     other = (Removed.OTHER_TEXT,) if len(found) < len(lines) else ()
     return answer._replace(parts=_joined(found), removed=(*answer.removed, *other))
 
@@ -334,19 +335,22 @@ def _from_lines(text: str, names: Mapping[str, str]) -> list[tuple[str, Any]]:
 # -- reasoning ------------------------------------------------------------------------------------
 
 _THOUGHT = (
-    r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflections?|"
-    r"scratch_?pad|(?:inner_)?monologue|plan(?:ning)?|drafts?|brainstorm(?:ing)?|critique)"
+    r"(?:\w+:)?(?:ant|inner_|internal_|chain_of_|self_)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|"
+    r"analysis|reflections?|scratch_?pad|monologue|plan(?:ning)?|drafts?|brainstorm(?:ing)?|"
+    r"critique|cot)(?:_process|_steps?)?"
 )
+_ANSWER = r"(?:final_)?(?:answer|response|output)"
 _BEGIN, _END = r"(?:<|&lt;)\|?\s*", r"\s*\|?(?:>|&gt;)"
 _OPEN = rf"""(?:{_BEGIN}(?:begin_of_|start_)?{_THOUGHT}(?:\s[^<>]{{0,80}})?{_END}
-    |\[think(?:ing)?\]|◁think▷|<\|im_start\|>\s*think\b|<\|channel>\s*(?:thought|analysis)\b|\Aanalysis(?-i:(?=[A-Z])))"""
+    |\[think(?:ing)?\]|◁think▷|<\|im_start\|>\s*think\b|<\|channel>\s*(?:thought|analysis)\b
+    |\A(?:assistant)?analysis(?-i:(?=[A-Z])|[ \t]*\n))"""
 # Also where the answer begins, since what stands before it is a draft.
 _CLOSE = rf"""(?:{_BEGIN}(?:/\s*|end_of_|end_){_THOUGHT}{_END}|{_BEGIN}{_THOUGHT}\s*/{_END}
     |\[/think(?:ing)?\]|◁/think▷|<channel\|>|<\|im_start\|>\s*answer\b|assistantfinal
-    |{_BEGIN}(?:answer|begin_of_solution|start_response){_END}
+    |{_BEGIN}(?:{_ANSWER}|begin_of_solution|start_response){_END}
     |^[ \t\#*_]*final\ (?:answers?|list|version|output)\b[^\w\n]*$)"""
 _STOP = rf"""(?:<\|(?:return|end|im_end|eot|eot_id|endoftext|end_of_text)\|>|<end_of_turn>|</s>
-    |<\|end_of_solution\|>|<\|end_response\|>|{_BEGIN}/\s*answer{_END})"""
+    |<\|end_of_solution\|>|<\|end_response\|>|{_BEGIN}/\s*{_ANSWER}{_END})"""
 _FLAGS = re.VERBOSE | re.MULTILINE | re.IGNORECASE | re.DOTALL
 _REASONING = re.compile(rf"{_OPEN}.*?(?:{_CLOSE}|\Z)", _FLAGS)
 _CLOSING, _STOPPING = re.compile(_CLOSE, _FLAGS), re.compile(_STOP, _FLAGS)

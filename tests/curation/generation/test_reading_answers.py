@@ -104,7 +104,7 @@ def test_a_list_is_read_however_it_is_set(line: str) -> None:
 def test_a_list_without_names_has_the_order_of_the_prompt() -> None:
     lines = [f"{n}. {text}" for n, text in enumerate(TEXTS.values(), 1)]
     assert parse("Here you are!\n" + "\n".join(lines)).texts == TEXTS
-    steps = "1. Find the verb.\n2. Negate it.\n3. Find an affix.\n4. Find an antonym."
+    steps = "1. Find the verb of 'The bridge is safe.'\n2. Negate it.\n3. Affix.\n4. Antonym."
     for other in ("\n".join(lines[:3]), "\n".join([*lines, "5. It isn't."]), steps, NOT):
         assert parse(other).texts == {}
     for one in (NOT, f"Modified text: {NOT}", f"Sure!\n\n**{NOT}**\n\nLet me know."):
@@ -241,6 +241,8 @@ def test_what_surrounds_a_variant_is_removed_and_named(line: str, removed: Remov
         "There is no affixal form of this verb.",
         "This sentence cannot be negated with an affix.",
         "I'm sorry, but I can't do that.",
+        "I cannot negate 'The bridge is safe.'",
+        "There is no affixal negation of “The bridge is safe”.",
         "Unable to generate",
         "(same as above)",
         "TBD",
@@ -361,6 +363,10 @@ THOUGHTS = [
     "<|start|>assistant<|channel|>final<|message|>{answer}",
     "analysisWe try: {draft}assistantfinal{answer}",
     "<plan>{draft}</plan>{answer}",
+    "<thought_process>{draft}</thought_process>{answer}",
+    "{draft}<response>{answer}</response>",
+    "<|START_THINKING|>{draft}<|END_THINKING|><|START_RESPONSE|>{answer}<|END_RESPONSE|>",
+    "analysis\n{draft}\nassistantfinal\n{answer}",
     "<|im_start|>think\n{draft}<|im_end|>\n<|im_start|>answer\n{answer}",
 ]
 
