@@ -192,11 +192,8 @@ def read_answer(raw: str, names: Mapping[str, str]) -> Answer:
         names: the keys of the parts, by the names in lower case that a model may use for them.
     """
     kept, removed = _without_reasoning(raw)
-    text = (
-        _tags(tuple(names))
-        .sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", _FENCE.sub("", kept))
-        .strip()
-    )
+    tags = _tags(tuple(names))
+    text = tags.sub(lambda t: "\n" if t[1] else f"\n{t[2]}: ", _FENCE.sub("", kept)).strip()
     if text != kept.strip():
         removed.append(Removed.MARKUP)
     begun, label = _JSON.search(text), _labels(tuple(names)).search(text)
@@ -321,9 +318,9 @@ def _from_lines(text: str, names: Mapping[str, str]) -> list[tuple[str, Any]]:
         # Below '### Verbal', a blank line is nothing special. What comes after one below
         # '4. lexical:', the last label, is a closing remark, unless all texts are set like this.
         is_far = bool(label["then"] and _GAP.match(block))
-        line, _, below = ("" if is_far and not (following or spaced) else block.strip()).partition(
-            "\n"
-        )
+        if is_far and not (following or spaced):
+            block = ""
+        line, _, below = block.strip().partition("\n")
         spaced = spaced or bool(is_far and line)
         # The beginning of a sentence that goes on in the next line is no part.
         is_cut = below.lstrip(" \t")[:1].islower() and line.rstrip()[-1:] not in '.!?…"”'
