@@ -4,6 +4,7 @@ What the anchor has, its variants may have as well: a bracket, a dash or a quota
 removed if the anchor has none in that place.
 """
 
+import html
 import re
 from collections.abc import Iterator
 from enum import StrEnum
@@ -67,13 +68,17 @@ def text_of(value: Any, *, anchor: str, cue: str = "") -> Text:
         return Text("", (Removed.PLACEHOLDER,))
     if not isinstance(value, str) or len(value) > SEARCHED:
         return Text("")
-    text = " ".join(value.strip().split("\n\n")[0].split())
-    removed: list[Removed] = []
+    written = " ".join(value.strip().split("\n\n")[0].split())
+    text = " ".join(html.unescape(written).split())
+    removed = [Removed.MARKUP] if text != written else []
     for kind, shorter in (one for _ in range(PASSES) for one in _layers(text, anchor, cue)):
         if shorter != text:
             text = shorter
             removed.append(kind)
-    if _NOTHING.fullmatch(text) or not words_of(text):
+    nothing = _NOTHING.fullmatch(text)
+    quoted = rf"""["'“‘]{re.escape(anchor.rstrip(".!?… "))}"""  # I can't negate “It is safe”.
+    is_own = nothing and is_about(anchor, nothing["core"]) and not re.search(quoted, text)
+    if not words_of(text) or (nothing and not is_own):
         return Text("", (*removed, Removed.PLACEHOLDER))
     is_sentence = not _SYNTAX.search(text) or _SYNTAX.search(anchor)
     return Text(usable(text) if is_sentence else "", tuple(removed))
@@ -82,14 +87,20 @@ def text_of(value: Any, *, anchor: str, cue: str = "") -> Text:
 # -- markup and labels ----------------------------------------------------------------------------
 
 _MARKUP = re.compile(
-    r"""\*+|`+|~~|(?<!\w)_+|_+(?!\w)|</?(?:b|i|u|s|p|em|br|del|ins|span|mark|strong)\b[^<>]{0,80}>
-    |<!--.*?-->|^(?:[-–—•+>\#]+\s+)+|\s*\|.*$""",
+    r"""~~[^~]+~~|<(del|s)\b[^<>]{0,80}>.*?</\1>|\*+|`+|~~|\\(?=[^\w\s]|$)
+    |(?<!\w)_+|_+(?!\w)|</?(?:b|i|u|p|em|br|ins|span|mark|strong)\b[^<>]{0,80}>
+    |<!--.*?-->|^(?:[-–—•+>:\#✅✓✔☑👉🔹▪]+\ufe0f?\s+)+|\[/?INST\]""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"""^(?:(?:modified|new|negated|hedged|rewritten|paraphrased|revised|changed|original|output)
+    r"""^(?:(?:sure|certainly|of\ course)!\s*)?(?:(?:here(?:['’]s|\ is)\ )?(?:(?:the|a|my|one)\ )?
+    (?:(?:modified|new|negated|hedged|rewritten|paraphrased|revised|changed|original|output)
     (?:\ (?:text|sentence|version|variant|anchor))?
-    |variant|negation|hedge|paraphrase|answer|result|sentence|text|anchor)\s*[:：]\s*""",
+    |(?:(?:verbal|absolute|affixal|lexical|word|phrase)\ )?
+     (?:variant|negation|hedge|paraphrase|answer|result|sentence|text|anchor|assistant))
+    (?:\ \d|\ ?\([^()]{0,40}\))?(?:\ (?:is|would\ be|reads))?\s*[:：]\s*
+    |[(\[](?:verbal|absolute|affixal|lexical|word|phrase|negated|hedged|original)[^()\[\]]*[)\]]\s+
+    |(?<=!)\s+)""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -120,7 +131,8 @@ _EXPLANATIONS = tuple(
         # It is not safe – negates the verb.
         rf"(?:\s*—\s*|\s+[–-]+\s+)(?:{_DEED}|(?:(?!\s[–-]+\s|—).)*?{_TERM})(?:(?!\s[–-]+\s|—).)*$",
         # It is not safe. This negates the verb.
-        rf"{_ENDED}\s+(?:This|Here|In this)\b[^.!?]*{_TERM}.*$",
+        rf"{_ENDED}\s+(?:(?:This|These|Here|In this|The (?:word|\w*fix|cue))\b|[\"“'‘])"
+        rf"[^.!?]*{_TERM}.*$",
     )
 )
 _MORE = r"(?:me\b|any|more|another|further|additional|other|different|a different|help)"
@@ -170,16 +182,25 @@ def _without_anchor(text: str, anchor: str) -> str:
     bare, opened = anchor.rstrip(".!?… ").casefold(), text.lstrip("\"“„«‘'")
     rest = opened[len(bare) :] if opened[: len(bare)].casefold() == bare else ""
     between = _BETWEEN.match(rest)
-    if between and between[0].strip() and _is_about(anchor, rest[between.end() :]):
+    if between and between[0].strip() and is_about(anchor, rest[between.end() :]):
         return rest[between.end() :]
     head = text[: -len(anchor)].rstrip(" /|–—-")
     is_end = head.endswith((".", "!", "?")) and text[-len(anchor) :].casefold() == anchor.casefold()
-    return head if is_end and _is_about(anchor, head) else text
+    return head if is_end and is_about(anchor, head) else text
 
 
-def _is_about(anchor: str, text: str) -> bool:
+def is_about(anchor: str, text: str) -> bool:
+    """Whether a text has most of the anchor's words."""
     words = set(words_of(anchor))
     return len(words & set(words_of(text))) >= SIMILAR * len(words) > 0
+
+
+def _cell(text: str, anchor: str) -> str:
+    """Return the cell of a table's row that is about the anchor's claim, if it is a single one."""
+    cells = [cell.strip() for cell in text.split("|") if cell.strip()]
+    about = [c for c in cells if is_about(anchor, c) and words_of(c) != words_of(anchor)]
+    found = cells if len(cells) == 1 else about
+    return found[0] if len(found) == 1 and "|" not in anchor else text
 
 
 _PAIRS = {
@@ -193,6 +214,7 @@ _PAIRS = {
     "'": "'’",
     "‘": "’",
     "‚": "‘’",
+    "(": ")",
 }
 # '"Stop," he said, "now."': the first mark inside closes a quotation, and another one opens later.
 _TWO_QUOTATIONS = re.compile(
@@ -214,34 +236,44 @@ def _inner(text: str) -> str | None:
     inner = whole[1:-1].replace('\\"', '"').strip()
     if not inner or whole[-1] not in _PAIRS.get(whole[0], "") or _TWO_QUOTATIONS.match(inner):
         return None
+    if whole[0] == "(" and set(inner) & set("()"):  # (Perhaps) it is safe (enough).
+        return None
     return inner if inner[-1] in ".!?…" else inner + end
 
 
 # -- what is no variant ---------------------------------------------------------------------------
 
 _NOTHING = re.compile(
-    r"""\W*(?:
-    no|nothing|unchanged|omitted|skipped|same|(?:none|null|nil|impossible)(?:\s*[(\[–—:].*)?
+    rf"""\W*(?P<core>
+    no|nothing|unchanged|omitted|skipped|same|x|tb[da]|todo|(?:none|null|nil|impossible)(?:\s*[(\[–—:].*)?
     |(?:n\s?[./]?\s?a
        |(?:there\ is\ )?(?:none?|not?)
         (?:\ (?:such|suitable|direct|natural|valid|good|common|standard|single|is
            |affixal|lexical|verbal|absolute|word))*
-        (?:\ (?:variant|negation|negator|hedge|antonym|affix|prefix|form|option|change))?
+        (?:\ (?:variant|negation|negator|hedge|antonym|affix|prefix|form|option|change)
+           (?=\W*$|\ (?:is|was|could|poss|avail|appl|exists|found|need|req|prov|giv|for|in|with))
+          |(?=\ (?:is|was|could|poss|avail|appl|exists|found|need|req|prov|giv)))
         (?:\ (?:is|was|could\ be))?
-        (?:\ (?:possible|available|applicable|exists|found|needed|required|provided|given))
+        (?:\ (?:possible|available|applicable|exists|found|needed|required|provided|given))?
        |(?:cannot|can't|could\ not)\ be\ (?:negated|hedged|done|formed|made|expressed)
-       |(?:same|see|as)\ above
-     )(?:\s*[(\[–—:.,;-].*|\ (?:for|because|since|as|here|in|with|without)\b.*)?
+       |(?:(?:the\ )?same\ as|see|as)\ (?:above|before|\#?\d|(?:the\ )?(?:anchor|original|text))
+     )(?:\s*[(\[|–—:.,;-].*|\ (?:for|because|since|as|here|in|with|without)\b.*)?
     |(?:explanation|rationale|justification):.*
+    |(?:(?:i(?:['’]m|\ am)\ )?(?:sorry|unable|not\ able)|as\ an\ ai
+       |i\ (?:can(?:no|['’])t|won['’]t)\ (?:do|help|assist|comply|write|create|provide|negate))\b.*
+    |(?:insert|your|enter)\b.*\bhere
+    |(?:this|there|no|not|cannot)\b.*{_TERM}.*
     )\W*""",
     re.VERBOSE | re.IGNORECASE,
 )
 _SYNTAX = re.compile(
     rf"""</?[a-z|][^<>]*>|<\||```|^[{{]|^\[\s*["'{{\[]|[}}\]"'.!?]\s*[,}}]\s*$|\]\s*\]\s*$
-    |"\s*:\s*["\[{{\d]|{_ARROWS}""",
+    |"\s*:\s*["\[{{\d]|\\[a-z]+\{{|{_ARROWS}
+    |[^\W\d]{{2}}/[^\W\d]{{2}}|\s/\s|\||\[[^\W\d][^\[\]]*\]
+    |[.!?]["”'’»]?\s*(?:;|(?-i:or|OR|Or:)\s|Alternatively\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Tags, JSON and arrows; the beginning of a variant that has them is not known."""
+"""Tags, JSON, arrows, and what separates several variants; which of them is meant is not known."""
 
 _PATTERNS = (
     (Removed.MARKUP, _MARKUP),
@@ -253,6 +285,8 @@ _PATTERNS = (
 
 def _layers(text: str, anchor: str, cue: str) -> Iterator[tuple[Removed, str]]:
     """Yield what is left of a text after each kind of removal."""
+    text = _cell(text, anchor)
+    yield Removed.MARKUP, text
     for kind, pattern in _PATTERNS:
         text = _cut(kind, pattern, text, anchor, cue)
         yield kind, text

@@ -17,7 +17,7 @@ import json5
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from curation.content_uids import words_of
-from curation.generation.answer_texts import Removed, text_of
+from curation.generation.answer_texts import Removed, is_about, text_of
 from curation.language.tokens import analyse
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import find_cue
@@ -96,7 +96,7 @@ def parse_answer(
         anchor: the anchor's text. An answer that repeats it is not a variant.
         cues: by type id, the requested cue.
     """
-    answer = read_answer(raw, _names(types))
+    answer = _in_order(read_answer(raw, _names(types)), types, anchor)
     found = {
         key: text_of(value, anchor=anchor, cue=cues.get(key) or "")
         for key, value in answer.parts.items()
@@ -117,6 +117,35 @@ def parse_answer(
     if not all(find_cue(text, cue) for text, cue in asked):
         problems.append(AnswerProblem.CUE_IGNORED)
     return Parsed(texts, tuple(dict.fromkeys(problems)), removed)
+
+
+_ITEM = re.compile(r"^[ \t>*_]*(\d{1,2})[.)][ \t*_]*(\S.*)$", re.MULTILINE)
+
+
+def _in_order(answer: Answer, types: Sequence[VariantType], anchor: str) -> Answer:
+    """Read a list without names if it has one numbered item per type, as the prompt has.
+
+    For a single type, one line is enough. Steps and remarks, which can be as many, are told from
+    variants by the anchor's words.
+    """
+    if answer.parts or answer.is_json:
+        return answer
+    lines = [line for line in answer.text.split("\n") if line.strip()]
+    items = _ITEM.findall(answer.text)
+    if [int(number) for number, _ in items] != [*range(1, len(types) + 1)]:
+        items = [("", line) for line in lines if len(types) == 1 and is_about(anchor, line)]
+    if len(items) != len(types) or any(
+        text_of(line, anchor=anchor).text and not is_about(anchor, line) for _, line in items
+    ):
+        return answer
+    names = _names(types)
+    found = []
+    for entry, (_, line) in zip(types, items, strict=True):
+        # It is unsafe (affixal).
+        own = (_named(part, names) for part in re.split(r"[()\[\]]", line))
+        found.append((next(filter(None, own), entry.id), line))
+    other = (Removed.OTHER_TEXT,) if len(found) < len(lines) else ()
+    return answer._replace(parts=_joined(found), removed=(*answer.removed, *other))
 
 
 def _names(types: Sequence[VariantType]) -> dict[str, str]:
@@ -144,8 +173,15 @@ _FENCE = re.compile(
 )
 # At the start of a line, after an introduction such as 'Here is the JSON:', or after more JSON.
 _OPENS = r"""(?=\{|\[\s*[\[{"'\]])"""
-_JSON = re.compile(rf"""^[ \t]*{_OPENS}|:[ \t]*(?=[\[{{]\s*["'\[{{])""", re.MULTILINE)
+_JSON = re.compile(rf"""^[ \t]*{_OPENS}|[\s:=(>](?=[\[{{]\s*["'\[{{])""", re.MULTILINE)
 _MORE_JSON = re.compile(rf"[\s,;]*{_OPENS}")
+_CURLY = re.compile(r"[\[{\s]*[“”„]")
+_NAME_KEY = re.compile(r"\w*(?:type|name|id|kind|label|category)", re.IGNORECASE)
+_TEXT_KEY = re.compile(
+    r"(?:(?:modified|new|negated|hedged|rewritten|output)[ _]?)?"
+    r"(?:text|sentence|variant|version|value|content|output)|modified|negated|hedged|rewritten",
+    re.IGNORECASE,
+)
 
 
 def read_answer(raw: str, names: Mapping[str, str]) -> Answer:
@@ -156,7 +192,8 @@ def read_answer(raw: str, names: Mapping[str, str]) -> Answer:
         names: the keys of the parts, by the names in lower case that a model may use for them.
     """
     kept, removed = _without_reasoning(raw)
-    text = _FENCE.sub("", kept).strip()
+    tags = _tags(tuple(names))
+    text = tags.sub(lambda t: "\n" if t[1] else f"\n{t[2]}: ", _FENCE.sub("", kept)).strip()
     if text != kept.strip():
         removed.append(Removed.MARKUP)
     begun, label = _JSON.search(text), _labels(tuple(names)).search(text)
@@ -168,10 +205,15 @@ def read_answer(raw: str, names: Mapping[str, str]) -> Answer:
         is_all = len(found) >= sum(bool(line.strip()) for line in text.split("\n"))
     if found and not is_all:
         removed.append(Removed.OTHER_TEXT)
+    return Answer(text, is_json, _joined(found), tuple(removed))
+
+
+def _joined(found: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the parts by key; an empty list for a key with several different values."""
     parts: dict[str, Any] = {}
     for key, value in found:
         parts[key] = value if parts.get(key, value) == value else []
-    return Answer(text, is_json, parts, tuple(removed))
+    return parts
 
 
 def _from_json(
@@ -180,14 +222,17 @@ def _from_json(
     """Return the parts of all objects in JSON values; none if one of the values is broken."""
     found: list[tuple[str, Any]] = []
 
-    def collect(pairs: list[tuple[str, Any]]) -> list[Any]:
-        named = ((key.strip().lower(), value) for key, value in pairs)
-        found.extend(
-            (names[name], [] if isinstance(value, list) else value)
-            for name, value in named
-            if name in names
-        )
-        return []
+    def collect(pairs: list[tuple[str, Any]]) -> Any:
+        """Note {"verbal": "…"} and {"type": "verbal", "text": "…"}; return what has no name."""
+        plain = [(key, value[0] if _is_one(value) else value) for key, value in pairs]
+        texts = {v for key, v in plain if _TEXT_KEY.fullmatch(key) and not isinstance(v, list)}
+        text = texts.pop() if len(texts) == 1 else []
+        for key, value in plain:
+            if name := _named(key, names):
+                found.append((name, value))
+            elif _NAME_KEY.fullmatch(key) and isinstance(value, str):
+                found.extend((name, text) for name in [_named(value, names)] if name)
+        return text
 
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=collect)
     try:
@@ -208,8 +253,9 @@ def _tolerant(text: str, start: int, collect: Callable[..., Any]) -> int:
     Raises:
         ValueError, RecursionError: it is broken, cut off, too long or nested too deeply.
     """
+    text = text[:MAX_TOLERANT]
     _, error, end = json5.parse(
-        text[:MAX_TOLERANT],
+        re.sub("[“”„]", '"', text) if _CURLY.match(text, start) else text,
         start=start,
         strict=False,  # texts may contain line breaks
         consume_trailing=False,
@@ -220,52 +266,88 @@ def _tolerant(text: str, start: int, collect: Callable[..., Any]) -> int:
     return end
 
 
+def _is_one(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
+
+
+def _named(text: str, names: Mapping[str, str]) -> str | None:
+    """Return the key of the part that a text names, as a label of a line would."""
+    label = _labels(tuple(names)).fullmatch(text.strip())
+    return names[label["name"].lower()] if label else None
+
+
+def _known(names: tuple[str, ...]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+
+
+@cache
+def _tags(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for '<verbal>' and '</verbal>'."""
+    return re.compile(rf"<(/?)({_known(names)})>\s*", re.IGNORECASE)
+
+
 @cache
 def _labels(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for '1. "verbal": ', '**Verdict** - ', '### Verbal' or '| verbal | '."""
-    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     return re.compile(
-        rf"""(?:^[ \t>|]*(?:\#+[ \t]*)?(?:["“'*_`]*\d{{1,2}}[.)]|[-*•+])?[ \t]*
-             |(?<=[\s;])\d{{1,2}}[.)][ \t]*)       # another item on the same line
-        ["“'*_`\[(]*(?P<name>{known})["”'*_`\])]*
-        (?:[ \t]+(?:negat\w+|hedg\w+|variant|type|form))?(?:[ \t]*\([^()\n]{{0,80}}\))?["”'*_`]*
-        (?:(?P<then>[ \t]*(?:[:：=|–—→⇒]|[-=]>)|[ \t]+-(?=[ \t]))|[ \t]*$)
+        rf"""(?:^[ \t>|]*(?:\#+[ \t]*)?
+              (?:["“'*_`(]*(?:\d{{1,2}}|[a-z]|[ivx]{{1,4}})(?:[.)]+|\ufe0f?\u20e3|[ \t]*\|)["”'*_`]*
+              |[-*•+])?[ \t]*
+             # another item on the same line
+             |(?<=[\s;])\d{{1,2}}[.)][ \t]*|(?<=[.!?,;|"”][ \t])(?=[^.!?,;:\n]{{1,40}}[:：]))
+        ["“'*_`\[(]*(?:(?:for|the|my|final|overall)[ \t]+)*(?P<name>{_known(names)})["”'*_`\])]*
+        (?:[ \t_]+(?:negat\w+|hedg\w+|variant|type|form|score))?
+        (?:[ \t]*(?:\([^()\n]{{0,80}}\)|["“][^"“”\n]{{0,80}}["”](?=[ \t]*[:：])))?["”'*_`]*
+        (?:(?P<then>[ \t]*(?:[:：=|–—→⇒]|[-=]>)|[ \t]+-(?=[ \t])|\t|(?<=[)\]])(?=[ \t]+\S))|[ \t]*$)
         (?:["”'*_`]+(?=\s|$))?[ \t]*
         """,
         re.VERBOSE | re.MULTILINE | re.IGNORECASE,
     )
 
 
+_GAP = re.compile(r"[ \t]*\n[ \t]*\n")
+
+
 def _from_lines(text: str, names: Mapping[str, str]) -> list[tuple[str, Any]]:
     """Return the parts of a list. A part is one line: that of its label, or the one below it."""
     labels = list(_labels(tuple(names)).finditer(text))
     found: list[tuple[str, Any]] = []
+    spaced = False
     for label, following in zip_longest(labels, labels[1:]):
-        lines = text[label.end() : following.start() if following else None].split("\n")
-        # A blank line below '1. verbal:' means that it is empty; below '### Verbal' it doesn't.
-        near = lines[:2] if label["then"] else lines
-        line = next((one.strip() for one in near if one.strip()), "")
+        block = text[label.end() : following.start() if following else None]
+        # Below '### Verbal', a blank line is nothing special. What comes after one below
+        # '4. lexical:', the last label, is a closing remark, unless all texts are set like this.
+        is_far = bool(label["then"] and _GAP.match(block))
+        if is_far and not (following or spaced):
+            block = ""
+        line, _, below = block.strip().partition("\n")
+        spaced = spaced or bool(is_far and line)
+        # The beginning of a sentence that goes on in the next line is no part.
+        is_cut = below.lstrip(" \t")[:1].islower() and line.rstrip()[-1:] not in '.!?…"”'
         if line or label["then"]:
-            found.append((names[label["name"].lower()], line))
+            found.append((names[label["name"].lower()], [] if is_cut else line.strip(" \t|")))
     return found
 
 
 # -- reasoning ------------------------------------------------------------------------------------
 
 _THOUGHT = (
-    r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflections?|"
-    r"scratch_?pad|(?:inner_)?monologue)"
+    r"(?:\w+:)?(?:ant|inner_|internal_|chain_of_|self_)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|"
+    r"analysis|reflections?|scratch_?pad|monologue|plan(?:ning)?|drafts?|brainstorm(?:ing)?|"
+    r"critique|cot)(?:_process|_steps?)?"
 )
+_ANSWER = r"(?:final_)?(?:answer|response|output)"
 _BEGIN, _END = r"(?:<|&lt;)\|?\s*", r"\s*\|?(?:>|&gt;)"
 _OPEN = rf"""(?:{_BEGIN}(?:begin_of_|start_)?{_THOUGHT}(?:\s[^<>]{{0,80}})?{_END}
-    |\[think(?:ing)?\]|◁think▷|<\|channel>\s*(?:thought|analysis)\b|\Aanalysis(?-i:(?=[A-Z])))"""
+    |\[think(?:ing)?\]|◁think▷|<\|im_start\|>\s*think\b|<\|channel>\s*(?:thought|analysis)\b
+    |\A(?:assistant)?analysis(?-i:(?=[A-Z])|[ \t]*\n))"""
 # Also where the answer begins, since what stands before it is a draft.
 _CLOSE = rf"""(?:{_BEGIN}(?:/\s*|end_of_|end_){_THOUGHT}{_END}|{_BEGIN}{_THOUGHT}\s*/{_END}
-    |\[/think(?:ing)?\]|◁/think▷|<channel\|>|assistantfinal
-    |{_BEGIN}(?:answer|begin_of_solution|start_response){_END}
+    |\[/think(?:ing)?\]|◁/think▷|<channel\|>|<\|im_start\|>\s*answer\b|assistantfinal
+    |{_BEGIN}(?:{_ANSWER}|begin_of_solution|start_response){_END}
     |^[ \t\#*_]*final\ (?:answers?|list|version|output)\b[^\w\n]*$)"""
 _STOP = rf"""(?:<\|(?:return|end|im_end|eot|eot_id|endoftext|end_of_text)\|>|<end_of_turn>|</s>
-    |<\|end_of_solution\|>|<\|end_response\|>|{_BEGIN}/\s*answer{_END})"""
+    |<\|end_of_solution\|>|<\|end_response\|>|{_BEGIN}/\s*{_ANSWER}{_END})"""
 _FLAGS = re.VERBOSE | re.MULTILINE | re.IGNORECASE | re.DOTALL
 _REASONING = re.compile(rf"{_OPEN}.*?(?:{_CLOSE}|\Z)", _FLAGS)
 _CLOSING, _STOPPING = re.compile(_CLOSE, _FLAGS), re.compile(_STOP, _FLAGS)

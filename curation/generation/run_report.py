@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
@@ -125,10 +125,14 @@ def progress(session: Session, run_id: int) -> AttemptCounts:
     return AttemptCounts(spent, dict(problems.most_common()), dict(removed.most_common()))
 
 
-def in_words(removed: Mapping[Removed, int] | Mapping[str, int]) -> str:
+def in_words(removed: Mapping[Any, int]) -> str:
     """Say what was removed from a run's answers."""
-    counts = ", ".join(f"{kind} {number:,}" for kind, number in removed.items())
-    return f"Removed from answers: {counts}." if counts else ""
+    return f"Removed from answers: {listed(removed)}." if removed else ""
+
+
+def listed(counts: Mapping[Any, int]) -> str:
+    """Return counts by kind as words."""
+    return ", ".join(f"{kind} {number:,}" for kind, number in counts.items())
 
 
 def missing_types(session: Session, run_id: int) -> dict[str, int]:

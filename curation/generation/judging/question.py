@@ -25,17 +25,18 @@ MAX_COMMENT = 1000
 NO_REASON = "none"
 OTHER = "other"
 
-_VERDICTS = {
-    "accept": Verdict.ACCEPT,
-    "accepted": Verdict.ACCEPT,
-    "reject": Verdict.REJECT,
-    "rejected": Verdict.REJECT,
-    "edit": Verdict.EDIT,
-    "edited": Verdict.EDIT,
-}
 _PARTS = {name: name for name in ("comment", "verdict", "reason", "suggestion", "certainty")}
-_FIRST_WORD = re.compile(r"^\W*(accept(?:ed)?|reject(?:ed)?|edit(?:ed)?)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%?)")
+_WORD = r"(accept|reject|edit)(?:ed)?\b"
+_FIRST_WORD = re.compile(
+    rf"\W*{_WORD}(?!\s*[/?]|\W+(?:or|would|could|should|might|may|if|unless|only|after|with|but)\b)",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(rf"(?:[.:;,!?/→>\n]|\bor\b)\W*{_WORD}", re.IGNORECASE)
+_CORRECTED = re.compile(
+    rf"\b(?:wait|actually|on (?:reflection|second thought)|my mind|correction)\b.*\b{_WORD}",
+    re.IGNORECASE | re.DOTALL,
+)
+_CERTAINTY = re.compile(r"\D*?(?<![-–−\w.,])(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%|per ?cent)?(?!\w)\D*")
 _REASONS = {
     name.lower(): reason.id for reason in REJECT_REASONS for name in (reason.id, reason.label)
 }
@@ -134,6 +135,9 @@ def judgement_in(answer: Answer, *, variant: str, anchor: str) -> Judgement | No
     verdict = _verdict(values)
     if verdict is None:
         return None
+    after = answer.text.rpartition(values["verdict"])[2]
+    if not answer.is_json and _CORRECTED.search(after):
+        return None
     suggestion = "" if verdict is Verdict.ACCEPT else _suggestion(values, variant, anchor)
     if verdict is Verdict.EDIT and not suggestion:
         verdict = Verdict.REJECT
@@ -142,7 +146,12 @@ def judgement_in(answer: Answer, *, variant: str, anchor: str) -> Judgement | No
 
 
 def _verdict(values: Mapping[str, Any]) -> Verdict | None:
-    return _VERDICTS.get(_plain(values.get("verdict")).lower())
+    """Return the verdict at the beginning of a text, unless it is a condition or names another."""
+    text = values.get("verdict")
+    first = _FIRST_WORD.match(text) if isinstance(text, str) else None
+    if first is None or {*map(str.lower, _ANOTHER.findall(first.string))} - {first[1].lower()}:
+        return None
+    return Verdict(first[1].lower())
 
 
 def _plain(value: Any) -> str:
@@ -151,12 +160,12 @@ def _plain(value: Any) -> str:
 
 
 def _with_first_word(text: str) -> dict[str, Any]:
-    """Return the verdict that a text starts with, and the comment after it."""
+    """Return a text that starts with a verdict, and the comment after it."""
     first = _FIRST_WORD.match(text)
     if first is None:
         return {}
     rest = text[first.end() :].strip(" \t\n:.,;–—-*_")
-    return {"comment": rest.split("\n\n")[0], "verdict": first[1]}
+    return {"comment": rest.split("\n\n")[0], "verdict": text}
 
 
 def _reason(values: Mapping[str, Any]) -> str:
@@ -179,15 +188,15 @@ def _comment(values: Mapping[str, Any]) -> str:
 
 
 def _certainty(values: Mapping[str, Any]) -> float | None:
-    """Return a share; '90%' and 90 become 0.9. None for anything else."""
+    """Return a share; '90%' and 90 become 0.9. None for anything else, such as 8 (of 10?)."""
     value = values.get("certainty")
     percent = False
     if isinstance(value, str):
-        number = _NUMBER.search(value)
+        number = _CERTAINTY.fullmatch(value)
         if number is None:
             return None
         value, percent = float(number[1].replace(",", ".")), bool(number[2])
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    share = value / 100 if percent or 1 < value <= 100 else value
+    share = value / 100 if percent or 10 < value <= 100 else value
     return float(share) if 0 <= share <= 1 else None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from curation.generation.run_report import listed
 from pages.components.benchmarks.prompts_section import LABELS
 from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.results.queries import Scored
@@ -14,6 +15,8 @@ _HELP = {
     "Order-dependent (%)": "Share of questions whose chosen text changes with the order.",
     "Unanswered": "Items without a usable answer. They do not count as correct, and are counted "
     "separately from wrong answers.",
+    "Problems": "Why prompts have no usable answer, with the number of prompts.",
+    "Removed from answers": "What is no part of the answers, with the number of answers.",
 }
 
 
@@ -34,6 +37,8 @@ def draw(rows: Sequence[Scored]) -> None:
                 "Order-dependent (%)": _points(row.asked.get("changed_share")),
                 "Unanswered": row.unanswered,
                 "Unanswered (%)": _points(row.unanswered_share),
+                "Problems": listed(row.asked.get("problems", {})),
+                "Removed from answers": listed(row.asked.get("removed", {})),
             }
             for row in asked
         ],
@@ -41,7 +46,7 @@ def draw(rows: Sequence[Scored]) -> None:
         key="bench-asked",
         placeholder="–",
         column_config={
-            name: st.column_config.NumberColumn(help=help_text) for name, help_text in _HELP.items()
+            name: st.column_config.Column(help=help_text) for name, help_text in _HELP.items()
         },
     )
 

@@ -14,6 +14,7 @@ from curation.generation.run_report import (
     Trouble,
     in_words,
     last_troubles,
+    listed,
     progress,
 )
 from curation.plurals import counted
@@ -73,8 +74,7 @@ def _of_the_budget(run: Run) -> str:
 def _troubles(run: Run, found: AttemptCounts) -> None:
     """Show the count of each problem and removal, and the last raw texts of the chosen one."""
     if found.problems:
-        counts = ", ".join(f"{problem} {number:,}" for problem, number in found.problems.items())
-        st.text(f"Problems, including incomplete answers: {counts}.")
+        st.text(f"Problems, including incomplete answers: {listed(found.problems)}.")
     if found.removed:
         st.text(in_words(found.removed))
     # Labels have no counts, which change during the run: Streamlit keeps a choice by its label.

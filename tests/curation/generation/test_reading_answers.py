@@ -43,7 +43,7 @@ from curation.taxonomy.roles import ROLES
 from db.errors import HedgerowError
 from db.models import Verdict
 from db.settings import Settings
-from training.benchmarks.scorers.prompted.answers import read_choice, read_score
+from training.benchmarks.scorers.prompted.answers import Reading, read_choice, read_score
 
 NEGATIONS = types_of("negation", TAXONOMY)
 HEDGES = types_of("hedge", TAXONOMY)
@@ -75,16 +75,42 @@ def parse(raw: str, types=NEGATIONS, cues=None):
         "### {label}\n\n{text}",
         "| {id} | {text} |",
         "{n}. {id} ({label}): {text}",
+        "({n}) {id}: {text}",
+        "**{n}.** {id}: {text}",
+        "{n}\ufe0f\u20e3 **{label}**: {text}",
+        "a) {label}: {text}",
+        "[{label}] {text}",
+        "For {id}: {text}",
+        "{id}\t{text}",
+        "{n}. {text} ({id})",
+        "{n}. Negation ({id}): {text}",
+        "**{label}:**\n\n{text}\n",
+        "| {n} | {label} | {text} | It uses a word. |",
+        "| {id} | The verb is negated | {anchor} | {text} |",
+        "<{id}>{text}</{id}>",
+        "<{id}>\n  {text}\n</{id}>",
     ],
 )
 def test_a_list_is_read_however_it_is_set(line: str) -> None:
     for order in (NEGATIONS, NEGATIONS[::-1]):
         raw = "\n".join(
-            line.format(n=n, id=entry.id, label=entry.label, text=TEXTS[entry.id])
+            line.format(n=n, id=entry.id, label=entry.label, anchor=ANCHOR, text=TEXTS[entry.id])
             for n, entry in enumerate(order, 1)
         )
         assert parse(raw)[:2] == (TEXTS, ())
         assert parse("Modified text:\n" + raw + "\n\nI hope this helps!").texts == TEXTS
+
+
+def test_a_list_without_names_has_the_order_of_the_prompt() -> None:
+    lines = [f"{n}. {text}" for n, text in enumerate(TEXTS.values(), 1)]
+    assert parse("Here you are!\n" + "\n".join(lines)).texts == TEXTS
+    steps = "1. Find the verb of 'The bridge is safe.'\n2. Negate it.\n3. Affix.\n4. Antonym."
+    for other in ("\n".join(lines[:3]), "\n".join([*lines, "5. It isn't."]), steps, NOT):
+        assert parse(other).texts == {}
+    for one in (NOT, f"Modified text: {NOT}", f"Sure!\n\n**{NOT}**\n\nLet me know."):
+        assert parse(one, NEGATIONS[:1]).texts == {"verbal": NOT}
+    for other in (f"{NOT}\nThe bridge isn't safe.", "I can't do that.", "Here you are!"):
+        assert parse(other, NEGATIONS[:1]).texts == {}
 
 
 PLAIN = json.dumps(TEXTS)
@@ -109,6 +135,16 @@ TRAILING_COMMA = """{
         PLAIN[:-1] + ",}",
         str(TEXTS),
         "\n".join(json.dumps({key: text}) for key, text in TEXTS.items()),
+        json.dumps({f"{n}. {key}_negation": text for n, (key, text) in enumerate(TEXTS.items())}),
+        json.dumps({entry.label: TEXTS[entry.id] for entry in NEGATIONS}),
+        json.dumps([{"type": key, "text": text, "why": "So."} for key, text in TEXTS.items()]),
+        json.dumps({"variants": [{"name": k, "modified_text": v} for k, v in TEXTS.items()]}),
+        json.dumps({key: {"sentence": text, "cue": "not"} for key, text in TEXTS.items()}),
+        json.dumps({ANCHOR: {key: [text] for key, text in TEXTS.items()}}),
+        "\n".join(json.dumps({"type": k, "original": ANCHOR, "text": v}) for k, v in TEXTS.items()),
+        "{" + ", ".join(f"“{key}”: “{text}”" for key, text in TEXTS.items()) + "}",
+        f"```python\nvariants = {TEXTS}\n```",
+        f"<tool_call>Variants({PLAIN})</tool_call>",
     ],
 )
 def test_json_is_read_with_its_usual_mistakes(raw: str) -> None:
@@ -123,6 +159,9 @@ def test_json_is_read_with_its_usual_mistakes(raw: str) -> None:
         f"Sure!\n\n{TRAILING_COMMA[:-3]}",
         TRAILING_COMMA.replace('"verbal": "', '"verbal": '),
         '{"verbal": {}}',
+        '{"verbal": ["It is not.", "It isn\'t."]}',
+        '{"type": "verbal", "text": "It is safe.", "variant": "It is not."}',
+        json.dumps(list(TEXTS.values())),
         "{" * 5000,
         "{",
         "[]",
@@ -150,6 +189,21 @@ NOT = TEXTS["verbal"]
         (f"{NOT} // verb negated", Removed.EXPLANATION),
         (f"{NOT} Here, the verb is negated.", Removed.EXPLANATION),
         (f"{NOT} ({ANCHOR} → {NOT})", Removed.EXPLANATION),
+        (f"{NOT} The word 'not' negates the verb.", Removed.EXPLANATION),
+        (f"{NOT} — negation of the verb 'is'", Removed.EXPLANATION),
+        (f"{NOT} (original: {ANCHOR})", Removed.EXPLANATION),
+        (f"Sure! {NOT}", Removed.OTHER_TEXT),
+        (f'Here is the negated sentence: "{NOT}"', Removed.OTHER_TEXT),
+        (f"Verbal negation: {NOT}", Removed.OTHER_TEXT),
+        (f"(verbal) {NOT}", Removed.OTHER_TEXT),
+        (f"Variant 1: {NOT}", Removed.OTHER_TEXT),
+        (f"✅ {NOT}", Removed.MARKUP),
+        ("The bridge is ~~safe~~ not safe.", Removed.MARKUP),
+        ("The bridge is <del>safe</del> not safe.", Removed.MARKUP),
+        ("The bridge is not safe\\.", Removed.MARKUP),
+        (f"&quot;{NOT}&quot;", Removed.MARKUP),
+        (f"({NOT})", Removed.QUOTES),
+        (f"{ANCHOR} | {NOT}", Removed.MARKUP),
         (f"{NOT} Let me know if you need more!", Removed.OTHER_TEXT),
         (f"{NOT}\nLet me know if you need more!", Removed.OTHER_TEXT),
         (f"Modified text: {NOT}", Removed.OTHER_TEXT),
@@ -183,6 +237,15 @@ def test_what_surrounds_a_variant_is_removed_and_named(line: str, removed: Remov
         *("N/A", "None", "None possible.", "-", "—", "…", "(none)", "Not applicable", "*n/a*", ""),
         "None possible, since 'safe' has no such affix.",
         "No affixal negation is possible.",
+        "[No natural variant]",
+        "There is no affixal form of this verb.",
+        "This sentence cannot be negated with an affix.",
+        "I'm sorry, but I can't do that.",
+        "I cannot negate 'The bridge is safe.'",
+        "There is no affixal negation of “The bridge is safe”.",
+        "Unable to generate",
+        "(same as above)",
+        "TBD",
     ],
 )
 def test_a_placeholder_is_a_missing_type(line: str) -> None:
@@ -206,6 +269,12 @@ def test_a_placeholder_is_a_missing_type(line: str) -> None:
         (ANCHOR, "Nothing about it is safe."),
         (ANCHOR, 'The bridge is anything but "safe".'),
         ("A bridge is possible.", "No bridge is possible."),
+        ("A change is required.", "No change is required."),
+        ("I am able to swim.", "I'm not able to swim."),
+        ("The on/off switch works.", "The on/off switch does not work."),
+        ("The rule holds: it is safe.", "The rule does not hold: it is safe."),
+        ("AT&T paid [sic].", "AT&T did not pay [sic]."),
+        (ANCHOR, "(Perhaps) the bridge is safe (enough)."),
         ("The bridge (built in 1910) is safe.", "The bridge (built in 1910) is not safe."),
         ("It rains. (It is May.)", "It does not rain. (It is May.)"),
         ('"Stop," he said, "now."', '"Stop," he did not say, "now."'),
@@ -223,6 +292,26 @@ def test_what_belongs_to_a_sentence_stays(anchor: str, text: str) -> None:
             {"verbal": text},
             (),
         )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{NOT} / The bridge isn't safe.",
+        f"{NOT} or The bridge isn't safe.",
+        f'"{NOT}" or "The bridge isn\'t safe."',
+        f"{NOT}; the bridge isn't safe.",
+        f"{NOT} Alternatively, the bridge isn't safe.",
+        "The bridge is not/isn't safe.",
+        "The bridge is [not] safe.",
+        "The bridge is\n   not safe.",
+        "[your variant here]",
+    ],
+)
+def test_several_variants_and_parts_of_one_are_none(line: str) -> None:
+    found = parse(f"1. verbal: {line}\n2. absolute: {TEXTS['absolute']}", NEGATIONS[:2])
+    assert found.texts == {"absolute": TEXTS["absolute"]}
+    assert found.problems == (AnswerProblem.MISSING_TYPE,)
 
 
 def test_what_people_accepted_is_read_as_it_is() -> None:
@@ -273,6 +362,12 @@ THOUGHTS = [
     "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{draft}<|call|>"
     "<|start|>assistant<|channel|>final<|message|>{answer}",
     "analysisWe try: {draft}assistantfinal{answer}",
+    "<plan>{draft}</plan>{answer}",
+    "<thought_process>{draft}</thought_process>{answer}",
+    "{draft}<response>{answer}</response>",
+    "<|START_THINKING|>{draft}<|END_THINKING|><|START_RESPONSE|>{answer}<|END_RESPONSE|>",
+    "analysis\n{draft}\nassistantfinal\n{answer}",
+    "<|im_start|>think\n{draft}<|im_end|>\n<|im_start|>answer\n{answer}",
 ]
 
 
@@ -305,9 +400,12 @@ def test_a_judges_draft_is_not_its_verdict() -> None:
 
 
 @pytest.mark.parametrize("read", [read_choice, read_score])
-def test_a_benchmarks_number_is_not_that_of_a_draft(read: Callable[[str], float | None]) -> None:
-    assert_read({"answer": "0.5" if read is read_score else "2"}, {"answer": "1"}, read)
-    assert (read("```json\n{'answer': 1,}\n```"), read('{"answer": 1')) == (1.0, None)
+def test_a_benchmarks_number_is_not_that_of_a_draft(read: Callable[[str], Reading]) -> None:
+    draft = {"answer": "0.5" if read is read_score else "2"}
+    assert_read(draft, {"answer": "1"}, lambda raw: read(raw).value)
+    assert read("```json\n{'answer': 1,}\n```").value == 1.0
+    assert read('{"answer": 1') == (None, AnswerProblem.UNREADABLE, ())
+    assert read("<think>1</think>") == (None, AnswerProblem.EMPTY, (Removed.REASONING,))
 
 
 PIECES = [
@@ -329,7 +427,7 @@ def test_no_answer_raises_takes_long_or_makes_a_variant_of_its_syntax(raw: str, 
             assert not re.search(r"</?think>|<\||^[{[]\s*[\"'{]|\"\s*[,}\]]+$", variant)
         found = read_judgement(f"{text}\nCertainty: {raw}", variant=VARIANT, anchor=ANCHOR)
         assert found is None or 0 <= (found.certainty or 0) <= 1
-        assert read_choice(text) in (None, 1, 2)
+        assert read_choice(text).value in (None, 1, 2)
 
 
 def test_the_schema_asks_for_every_type_and_nothing_else() -> None:
@@ -577,13 +675,21 @@ def test_the_schema_is_what_strict_structured_outputs_take() -> None:
             {"verdict": "edit", "suggestion": "It isn't. " * 10_000},
             (Verdict.REJECT, "other", "", 0.9),
         ),
-        ({"verdict": "edit", "suggestion": ["It."]}, (Verdict.REJECT, "other", "", 0.9)),
+        ({"verdict": "edit", "suggestion": ["It.", "So."]}, (Verdict.REJECT, "other", "", 0.9)),
         ({"verdict": "edit", "suggestion": "None."}, (Verdict.REJECT, "other", "", 0.9)),
         ({"verdict": "accept", "certainty": "85 %"}, (Verdict.ACCEPT, "", "", 0.85)),
         ({"verdict": "accept", "certainty": 70}, (Verdict.ACCEPT, "", "", 0.7)),
         ({"verdict": "accept", "certainty": -1}, (Verdict.ACCEPT, "", "", None)),
         ({"verdict": "accept", "certainty": "high"}, (Verdict.ACCEPT, "", "", None)),
         ({"verdict": "accept", "certainty": True}, (Verdict.ACCEPT, "", "", None)),
+        *(
+            ({"verdict": "accept", "certainty": unclear}, (Verdict.ACCEPT, "", "", None))
+            for unclear in (8, "8/10", "4 out of 5", "0.7-0.8", "-0.8")
+        ),
+        ({"verdict": "accept", "certainty": "high (0.9)"}, (Verdict.ACCEPT, "", "", 0.9)),
+        ({"verdict": "Reject: both can be true."}, (Verdict.REJECT, "other", "", 0.9)),
+        ({"verdict": "accept or edit"}, None),
+        ({"verdict": ["accept", "reject"]}, None),
         ({"verdict": "maybe"}, None),
         ({}, None),
     ],
@@ -602,6 +708,12 @@ def test_json_is_read(
         '4. "suggestion": "It isn\'t."\n5. "certainty": 0.5',
         "**Comment:** So.\n\n**Verdict:** Edit\n**Reason:** Wrong scope\n"
         "**Suggestion:** It isn't.\n**Certainty:** 50%\n",
+        "Comment: So. Final verdict: edit. Reason: wrong_scope\nSuggestion: It isn't.\n"
+        "Certainty: 0.5",
+        "| Comment | So. |\n| Verdict | edit |\n| Reason | wrong_scope |\n"
+        "| Suggestion | It isn't. |\n| Certainty | 0.5 |",
+        "<comment>So.</comment><verdict>edit</verdict>Reason: wrong_scope\n"
+        "<suggestion>It isn't.</suggestion><certainty>0.5</certainty>",
         '```json\n{"Verdict": "edit", "Reason": "wrong_scope", "Suggestion": "It isn\'t.",'
         ' "Comment": "So.", "Certainty": "0,5"}\n```',
     ],
@@ -626,4 +738,31 @@ def test_long_and_odd_comments_are_kept() -> None:
 def test_a_verdict_as_the_first_word_is_enough() -> None:
     found = read_judgement("Reject. Both can be true.\n\nMore.", variant=VARIANT, anchor=ANCHOR)
     assert found == (Verdict.REJECT, "other", "Both can be true.", "", None)
-    assert read_judgement("I would not reject it.", variant=VARIANT, anchor=ANCHOR) is None
+    for raw in (
+        "**Accept.** There is no reason to reject it.",
+        "Verdict: ✅ Accept (as it is)",
+    ):
+        found = read_judgement(raw, variant=VARIANT, anchor=ANCHOR)
+        assert found is not None and found.verdict is Verdict.ACCEPT
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "I would not reject it.",
+        "Accept would be wrong.",
+        "Accept? No, reject.",
+        "Accept or reject? I'd say reject.",
+        "Accept, edit or reject: reject",
+        "Accept/Reject",
+        "Accept with an edit.",
+        "Reject, no wait, accept.",
+        "Accept.\n\nWait: Reject.",
+        "Verdict: not accept",
+        "Verdict: accept\n\nActually, I change my mind. Reject.",
+        "Verdict: accept\nOn reflection, verdict: reject",
+        "Verdict: accept\nReason: none\nFinal verdict: reject",
+    ],
+)
+def test_a_condition_or_a_change_of_mind_is_no_verdict(raw: str) -> None:
+    assert read_judgement(raw, variant=VARIANT, anchor=ANCHOR) is None

@@ -360,6 +360,7 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     scores = [[np.nan] * 3 if n < 2 else [0.1, 0.2, 0.9] for n in range(6)]
     asked = {"prompt": "paraphrase_choice", "version": 2, "orders": 3, "prompts": 18}
     asked |= {"first_share": 61.1, "changed_share": 50.0}
+    asked |= {"problems": {"unreadable": 1200, "timeout": 2}, "removed": {"reasoning": 17}}
     result = six_items(tmp_path).evaluate([np.array(row) for row in scores])
     store(
         measured, HOSTILE, replace(result, asked=asked), architecture="chat", scoring="both orders"
@@ -374,6 +375,8 @@ def test_order_and_missing_answers_of_language_models_are_shown(
     assert table["Prompt"] == "Three sentences, version 2"
     assert (table["First chosen (%)"], table["Order-dependent (%)"]) == (61.1, 50.0)
     assert (table["Unanswered"], table["Unanswered (%)"]) == (2, 33.3)
+    assert table["Problems"] == "unreadable 1,200, timeout 2"
+    assert table["Removed from answers"] == "reasoning 17"
     app = page(ITEMS).selectbox("a").set_value(table["Model"]).run()
     wording(app, "benchmarks", "items with missing answers")
     assert "61.1%" in page_text(app) and "2 of 6 items (33.3%)" in page_text(app)

@@ -40,6 +40,7 @@ from tests.training.benchmarks.support.running import (
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows, write_lines
 from training.benchmarks.definition import Question
 from training.benchmarks.results.measure import measure
+from training.benchmarks.results.prompting_text import prompting_description
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.prompted.chat import Chat
@@ -158,14 +159,23 @@ def test_the_most_often_chosen_of_three_sentences_wins(serve: Serve, tmp_path: P
     assert result.outcomes["unanswered"] == 6 and result.asked["first_share"] is None
 
 
-def test_sentences_are_scored_and_each_pair_is_asked_for_once(serve: Serve) -> None:
-    address, server = serve(lambda p: "Score: -0.4" if "S2: It is warm." in p else "Alike.")
-    scorer = chat(address)
+def test_sentences_are_scored_and_each_pair_is_asked_for_once(serve: Serve, tmp_path: Path) -> None:
+    thought = "<think>0.3?</think>Score: -0.4"
+    address, server = serve(lambda p: thought if "S2: It is warm." in p else "Alike.")
+    scorer = chat(address, memory=tmp_path / "answers.txt")
     questions = [Question("It is cold.", ("It is warm.", "It is cool.", "It is warm."))] * 2
     for scores in scorer.answer(questions, asks="relevance"):
         assert scores[[0, 2]].tolist() == [-0.4, -0.4] and math.isnan(scores[1])
     assert (scorer.prompts, scorer.unanswered) == (2, 1)
     assert sum(server.asked.values()) == 3, "a nonsensical answer is retried once"
+    again = chat(address, memory=tmp_path / "answers.txt")
+    again.answer(questions, asks="relevance")
+    for report in (scorer.report(), again.report()):
+        assert (report["removed"], report["problems"]) == ({"reasoning": 1}, {"unreadable": 1})
+        assert prompting_description(report) == (
+            "Prompt: similarity. Prompts without a usable answer: unreadable 1. "
+            "Removed from answers: reasoning 1."
+        )
 
 
 def test_a_server_without_answers_pauses_it_and_they_do_not_count_as_missing(serve: Serve) -> None:

@@ -144,23 +144,34 @@ def test_versions_are_the_newest_unless_others_are_named(engine: Engine) -> None
         ("**0.3**", 0.3),
         ("Score: 0.9 out of 1.0", 0.9),
         ("The similarity score between S1 and S2 is -0.2.", -0.2),
-        ("On a scale from -1.0 to 1.0 I say 0.7", None),
+        ("On a scale from -1.0 to 1.0 I say 0.7", 0.7),
         ("1.5", None),
         ("80%", None),
+        ("0.5 %", None),
+        ("0,85", 0.85),
+        ("minus 0.7", -0.7),
+        ("0.8/1.0", 0.8),
+        ("4/5", None),
+        ("1 out of 5", None),
+        ("0.7-0.8", None),
+        ("Score: between 0.2 and 0.3", None),
+        ("Score (-1.0 to 1.0): 0.3", 0.3),
+        ("1. S1 says so.\n2. S2 says so.\nScore: 0.8", 0.8),
+        ("1. They are alike.\nScore: 0.8", None),
         ("S1", None),
         ("<think>0.1</think>0.6", 0.6),
         ("", None),
     ],
 )
 def test_how_a_score_is_read(raw: str, score: float | None) -> None:
-    assert read_score(raw) == score
+    assert read_score(raw).value == score
 
 
 @given(st.text(), st.sampled_from([2, 3]))
 def test_an_answer_is_one_of_the_numbers_or_within_bounds(raw: str, choices: int) -> None:
-    found = read_choice(raw, choices=choices)
+    found = read_choice(raw, choices=choices).value
     assert found is None or (1 <= found <= choices and str(int(found)) in raw)
-    score = read_score(raw)
+    score = read_score(raw).value
     assert score is None or -1.0 <= score <= 1.0
 
 
@@ -168,17 +179,17 @@ def test_an_answer_is_one_of_the_numbers_or_within_bounds(raw: str, choices: int
 def test_several_numbers_after_other_words_are_not_a_choice(raw: str) -> None:
     text = f"I mean {raw}"
     named = set(re.findall(r"(?<![\w.])[123](?!\w|\.\d)", text))
-    assert (read_choice(text, choices=3) is not None) == (len(named) == 1)
+    assert (read_choice(text, choices=3).value is not None) == (len(named) == 1)
 
 
 @given(st.integers(1, 3), st.text(alphabet="abc def.", max_size=20))
 def test_a_number_at_the_start_counts_regardless_of_what_follows(number: int, rest: str) -> None:
-    assert read_choice(f"{number} {rest} 2 1", choices=3) == number
+    assert read_choice(f"{number} {rest} 2 1", choices=3).value == number
 
 
 @given(st.floats(-1, 1).map(lambda value: round(value, 3)))
 def test_a_score_is_read_as_it_is_written(value: float) -> None:
-    assert read_score(f"Score: {value:.3f}") == pytest.approx(value)
+    assert read_score(f"Score: {value:.3f}").value == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +218,22 @@ def test_a_score_is_read_as_it_is_written(value: float) -> None:
         ("3.5", None, None),
         ("13", None, None),
         ("Not 1, but 2.", None, None),
+        ("Not document 1.", None, None),
+        ("The answer isn't 1.", None, None),
+        ("1 or 2", None, None),
+        ("Answer: 1/2", None, None),
+        ("Document 1 and document 2 are.", None, None),
+        ("1. Document 1 is about cats.\n2. Document 2 is about dogs.", None, None),
+        ("Document 1 is about cats. Document 2 is about dogs, so 2.", None, None),
+        ("Document 1 is irrelevant.", None, None),
+        ("The first document", 1, 1),
+        ("The second sentence means the same as the first one.", 2, 2),
+        ("Third.", None, 3),
+        ("Document Two", 2, 2),
+        ("First, let me compare.", None, None),
+        ("Answer: No.", None, None),
+        ("**Yes**", None, None),
     ],
 )
 def test_how_a_choice_is_read(raw: str, of_two: int | None, of_three: int | None) -> None:
-    assert (read_choice(raw), read_choice(raw, choices=3)) == (of_two, of_three)
+    assert (read_choice(raw).value, read_choice(raw, choices=3).value) == (of_two, of_three)

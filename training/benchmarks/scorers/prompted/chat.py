@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from curation.generation.answer_texts import Removed
 from curation.generation.event_loop import run_to_end
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
-from curation.generation.providers.chat.retries import FIRST_WAIT, doubling
+from curation.generation.providers.chat.retries import FIRST_WAIT, doubling, problem_of
 from curation.generation.providers.chat.throttling import PASSING, Gate
 from db.errors import HedgerowError, RunPaused
 from training.benchmarks.scorers.interface import Progress
-from training.benchmarks.scorers.prompted.answers import read_choice, read_score
+from training.benchmarks.scorers.prompted.answers import Reading, read_choice, read_score
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.scorers.prompted.growing_file import Lines
 from training.benchmarks.scorers.prompted.interface import Prompted
@@ -39,7 +41,7 @@ IN_A_ROW = 10
 CHECK_SECONDS = 1.0
 """Seconds between two checks for a cancel while a prompt waits."""
 
-Read = Callable[[str], float | None]
+Read = Callable[[str], Reading]
 Found = TypeVar("Found")
 
 
@@ -76,6 +78,7 @@ class Chat(Prompted):
     _check_cancel: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
     _stopped: RunPaused | None = field(default=None, init=False, repr=False)
     _memory: Lines | None = field(default=None, init=False, repr=False)
+    _readings: list[Reading] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._memory = Lines(self.memory) if self.memory is not None else None
@@ -109,14 +112,25 @@ class Chat(Prompted):
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
     ) -> list[float]:
         """The value of the answer to each prompt; NaN if the answer has none."""
-        found = run_to_end(self._all(prompts, read, on_progress))
+        self._readings = run_to_end(self._all(prompts, read, on_progress))
+        found = [math.nan if one.value is None else one.value for one in self._readings]
         self.prompts += len(prompts)
         self.unanswered += sum(map(math.isnan, found))
         return found
 
+    def report(self) -> dict[str, Any]:
+        """As in `Prompted`, with what was removed from how many answers, and why some prompts have
+        none."""
+        removed = Counter(kind for one in self._readings for kind in one.removed)
+        problems = Counter(one.problem for one in self._readings if one.problem)
+        return super().report() | {
+            "removed": dict(removed.most_common()),
+            "problems": dict(problems.most_common()),
+        }
+
     async def _all(
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
-    ) -> list[float]:
+    ) -> list[Reading]:
         model = replace(self.model)  # a connection belongs to its event loop
         room = asyncio.Semaphore(self.at_once)
         known = self._remembered()
@@ -130,16 +144,16 @@ class Chat(Prompted):
             if on_progress:
                 on_progress(done, len(prompts))
 
-        async def one(prompt: str) -> float:
+        async def one(prompt: str) -> Reading:
             nonlocal done
-            if (value := known.get(_digest(prompt))) is None:
+            if (found := known.get(_digest(prompt))) is None:
                 async with room:
-                    value = await self._one(model, prompt, read)
+                    found = await self._one(model, prompt, read)
                 self.asked += 1
-                self._remember(prompt, value)
+                self._remember(prompt, found)
             done += 1
             check_cancel()
-            return value
+            return found
 
         self._check_cancel, self._stopped = check_cancel, None
         try:
@@ -151,19 +165,21 @@ class Chat(Prompted):
             raise self._stopped
         return found
 
-    def _remembered(self) -> dict[str, float]:
+    def _remembered(self) -> dict[str, Reading]:
         """The answers in the file, by prompt. A line that a crash cut off is skipped."""
-        found: dict[str, float] = {}
+        found: dict[str, Reading] = {}
         for line in self._memory.read() if self._memory else []:
-            prompt, value, *end = [*line.split("\t"), ""]
             with suppress(ValueError):
-                if end == ["", ""]:
-                    found[prompt] = float(value)
+                prompt, value, *removed = line.split("\t")
+                if removed and not removed.pop():
+                    kinds = tuple(map(Removed, removed))
+                    found[prompt] = Reading(float(value), None, kinds)
         return found
 
-    def _remember(self, prompt: str, value: float) -> None:
-        if self._memory is not None and math.isfinite(value):
-            self._memory.add(f"{_digest(prompt)}\t{value!r}\t")
+    def _remember(self, prompt: str, found: Reading) -> None:
+        if self._memory is not None and found.value is not None:
+            parts = (_digest(prompt), repr(found.value), *found.removed, "")
+            self._memory.add("\t".join(parts))
 
     @property
     def _files(self) -> list[Lines]:
@@ -195,9 +211,10 @@ class Chat(Prompted):
             f"Paused: {problem.strerror} ({problem.filename}).{note} Free some disk space."
         )
 
-    async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
+    async def _one(self, model: ChatModel, prompt: str, read: Read) -> Reading:
         """Ask one prompt, and retry if that may help."""
         usable, tries, answers = 0, 0, self._gate.answers
+        found = Reading(None, None, ())
         while not self._should_stop():
             await self._wait(self._gate.left())
             tries += 1
@@ -205,13 +222,14 @@ class Chat(Prompted):
                 reply = await self._sent(model, prompt)
             except CallError as error:
                 self._gate.failed(error)
+                found = Reading(None, error.problem, ())
                 if why := self._gate.why_pause(at_once=self._at_once, attempts=ATTEMPTS):
                     self._stopped = RunPaused(why)
                 if error.problem not in PASSING:
                     self._count_refusal(error)
-                    return math.nan
+                    return found
                 if self._gate.gives_up(error, answers=answers, tries=tries, most=ATTEMPTS):
-                    return math.nan
+                    return found
                 if error.retry_after is not None:
                     self._gate.close_for(error.retry_after)
                 else:
@@ -219,13 +237,14 @@ class Chat(Prompted):
                 continue
             self._gate.answered()
             self._refusals = 0
-            value = read(reply.raw)
+            found = read(reply.raw)
             usable += 1
-            if value is not None:
-                return value
+            if found.value is not None:
+                return found
+            found = found._replace(problem=problem_of(reply) or found.problem)
             if usable == ASKED_TWICE:
-                return math.nan
-        return math.nan
+                return found
+        return found
 
     async def _wait(self, seconds: float) -> None:
         """Sleep, and check every now and then whether the run should stop."""
