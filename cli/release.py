@@ -1,19 +1,25 @@
-"""Create, list and describe releases."""
+"""Create, list, describe and export releases; publish releases and models on the Hub."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.shared.home import open_home, this_project
-from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, ReleaseNumber, out, show
+from cli.options import one_of, open_home, this_project
+from cli.run_results import carry_out_run
+from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, out, show, table_of
 from curation.plurals import counted
+from curation.release.export.export_formats import format_names
 from curation.release.freezing import get_release
 from curation.release.report.sections import report
 from curation.release.report.writing import Form, text
 from db.engine import reading
+from db.errors import HedgerowError
 from db.named_files import resolved
+from hedgerow.data.releases import export
+from hedgerow.publishing import store_push
+from training.hub.push_run import KIND, Subject
+from training.runs.kinds import kind_of
 
 
 def release_create(
@@ -77,3 +83,79 @@ def release_report(
         show(result, as_json)
     else:
         out.print(written, end="", soft_wrap=True)
+
+
+# -- Write a release to a folder ------------------------------------------------------------------
+
+
+def export_release(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A new folder, or an earlier export.")
+    ],
+    number: ReleaseNumber = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            callback=one_of(format_names),
+            help="Hugging Face data set, JSON Lines, CSV of pairs, question pairs for language "
+            "models (same as 'hedgerow llm pairs'), or a format from a plug-in: "
+            f"{', '.join(format_names())}.",
+        ),
+    ] = "hf",
+    as_zip: Annotated[bool, typer.Option("--zip", help="Also pack it into DIR.zip.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a release to a folder."""
+    done = export(open_home(), number, folder, format=form, zipped=as_zip)
+    result = {
+        "release": done.release,
+        "format": form,
+        "folder": str(resolved(done.folder)),
+        "zip": str(resolved(done.zip)) if done.zip else None,
+    }
+    zip_file = f" The zip file is {result['zip']}." if done.zip else ""
+    show(result, as_json, f"Release {done.release} is in {result['folder']}.{zip_file}")
+
+
+# -- Publishing a model or a release on the Hub ---------------------------------------------------
+
+
+def push_to_hub(
+    run: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="ID", min=1, max=LARGEST_NUMBER, help="The training run whose model to publish."
+        ),
+    ] = None,
+    *,
+    repo: Annotated[
+        str,
+        typer.Option(
+            metavar="OWNER/NAME", help="Repository on the Hub; created if it does not exist."
+        ),
+    ],
+    release: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Publish this release as a data set, instead of a model.",
+        ),
+    ] = None,
+    private: Annotated[
+        bool, typer.Option("--private/--public", help="Whether the repository is private.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a trained model, or a release, on the Hugging Face Hub.
+    The access token comes from HF_TOKEN or 'hf auth login'. HF_ENDPOINT sets another hub.
+    """
+    if (run is None) == (release is None):
+        found = "neither" if run is None else "both"
+        raise HedgerowError(f"Expected a run's number or --release, found {found}; give one.")
+    home = open_home()
+    result = carry_out_run(*home, store_push(home, Subject(run, release), repo, private=private))
+    show(result, as_json, kind_of(KIND).sum_up(result))

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.shared.terminal import AsJson, show
+from cli.terminal import AsJson, show
 from db.errors import HedgerowError
 from hedgerow.runs.progress import err, text_of
 
@@ -118,7 +118,7 @@ def _serve(
             return
         answers.set()
         try:
-            run_id = importlib.import_module("cli.shared.app_start").open_for_app()
+            run_id = importlib.import_module("cli.app_start").open_for_app()
             with redirect_stdout(output):
                 announce(run_id)
             gc.freeze()

@@ -6,10 +6,9 @@ import typer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from cli.shared.home import open_home
-from cli.shared.run_here import carry_out_run
-from cli.shared.tables import table_of
-from cli.shared.terminal import MAX_DIGITS, AsJson, show
+from cli.options import open_home
+from cli.run_results import carry_out_run
+from cli.terminal import MAX_DIGITS, AsJson, show, table_of
 from curation.diagnostics import queue_order
 from curation.diagnostics.cosines import count_without_cosine
 from curation.plurals import counted

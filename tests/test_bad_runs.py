@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import Engine, select, text
 from sqlmodel import col
 
-from cli.shared import app_start
+from cli import app_start
 from curation.diagnostics import cosines, measuring
 from curation.project.opening import active_encoder_id, open_project
 from curation.release.export import export_run

@@ -26,8 +26,8 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
-from cli.shared import terminal
-from cli.shared.options import as_cap, as_option
+from cli import terminal
+from cli.options import as_cap, as_option
 from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.request import Budget, GenerationRequest
 from curation.project.opening import open_project
@@ -172,7 +172,7 @@ def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
     def broken(*_: object) -> None:
         raise ExceptionGroup("two things", [KeyError("first"), KeyError("second")])
 
-    monkeypatch.setattr("cli.project_counts.open_home", broken)
+    monkeypatch.setattr("cli.project.open_home", broken)
     sentence = complaint("status")
     found = re.fullmatch(
         r"Internal error in Hedgerow \(ExceptionGroup: two things .*\); please report it with the "
@@ -207,7 +207,7 @@ def test_every_error_is_one_json_object(
     def fail(**how: bool) -> None:
         raise wrong
 
-    monkeypatch.setattr("cli.project_counts.open_home", fail)
+    monkeypatch.setattr("cli.project.open_home", fail)
     assert ended("status") == (code, {"error": found})
 
 
@@ -330,9 +330,9 @@ def test_commands_write_no_sql() -> None:
 @pytest.mark.slow
 def test_a_command_waits_for_no_other_commands_imports() -> None:
     others = {
-        "anchors list": ("cli.anchors.add", "curation.generation.run", "openai"),
+        "anchors list": ("cli.anchor_import", "curation.generation.run", "openai"),
         "review accept": ("curation.generation.run", "openai"),
-        "benchmarks suite": ("cli.models.benchmark",),
+        "benchmarks suite": ("cli.benchmark",),
     }
     code = (
         "import sys, typer, cli\n"

@@ -282,7 +282,7 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
     asked = ["review", "judge", "--model", "fake", "--base-url", address, "--limit", "3"]
     nothing = {"reviewer": NAME, "done": 0, "failed": 0, "calls": 0, "cost": 0.0}
     with monkeypatch.context() as patched:
-        patched.setattr("cli.review.judge.carry_out_run", lambda *_: nothing)
+        patched.setattr("cli.judging.carry_out_run", lambda *_: nothing)
         ask(*asked)
     engine = open_project(load_settings())
     with writing(engine) as session:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import cli
 import hedgerow
-from cli.shared.home import open_home
+from cli.options import open_home
 from curation.corpora.corpus import STARTER
 from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, open_project
 from curation.review import actions

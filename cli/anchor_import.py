@@ -1,0 +1,246 @@
+"""Add sentences from a file as anchors."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Printed
+
+from cli.options import open_home
+from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
+from curation.anchors.checks import LABELS
+from curation.anchors.importing.adding import COLUMNS, Plan, Request, places
+from curation.anchors.importing.insert import MAX_SOURCE, About, Added
+from curation.anchors.importing.labels import LabelledTable, parse_meanings, read_file
+from curation.anchors.importing.nli_texts import FAULTS
+from curation.anchors.importing.preview import Fate, FileRow, Preview, changed
+from curation.anchors.importing.sample import LONG, SHORT, lengths
+from curation.plurals import counted
+from curation.tables.columns import FileTable
+from curation.tables.decoding import MAX_BYTES
+from curation.tables.table import Format
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
+from hedgerow.data.anchor_import import add_file, opened_table
+
+# -- Add sentences from a file as anchors ---------------------------------------------------------
+
+
+STANDARD_INPUT = "standard input"
+
+_EXAMPLES = 8
+
+_EXAMPLE_TEXT = 60
+
+
+def anchors_add(
+    file: Annotated[
+        str,
+        typer.Argument(help="CSV, TSV, JSON Lines, Parquet or plain text; - reads standard input."),
+    ],
+    column: Annotated[
+        str | None, typer.Option(help="Column with the sentences (default: detected).")
+    ] = None,
+    genre_column: Annotated[
+        str | None, typer.Option(help="Column with the genres (default: detected; '' for none).")
+    ] = None,
+    language_column: Annotated[
+        str | None, typer.Option(help="Column with the languages (default: detected; '' for none).")
+    ] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="Column with the splits (default: detected; '' for none).")
+    ] = None,
+    document_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the ids of documents, whose sentences are all in one split (default: "
+            "detected; '' for none)."
+        ),
+    ] = None,
+    row_id_column: Annotated[
+        str | None,
+        typer.Option(help="Column with the ids of rows (default: detected; '' for none)."),
+    ] = None,
+    entailment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column with entailments (default: detected; '' for none)."
+        ),
+    ] = None,
+    contradiction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column with contradictions (default: detected; '' for none)."
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="LABEL=entailment|neutral|contradiction",
+            help="The meaning of a label that is not known, such as 2=contradiction.",
+        ),
+    ] = None,
+    accept_originals: Annotated[
+        bool,
+        typer.Option("--accept-originals", help="Accept both with the labels of their data set."),
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Only add a sample of this size, with the same proportions of lengths and genres.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Change the seed to get a different sample.")] = 0,
+    source: Annotated[
+        str, typer.Option(help="Name of the source (default: the file's name).")
+    ] = "",
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of the source, such as 'CC BY 4.0'.")
+    ] = None,
+    genre: Annotated[str, typer.Option(help="Genre of rows without one.")] = "",
+    language: Annotated[str, typer.Option(help="Language tag such as 'en' or 'de-CH'.")] = "en",
+    file_format: Annotated[
+        Format | None, typer.Option("--format", help="Format of the file (default: detected).")
+    ] = None,
+    include_suspicious: Annotated[
+        bool, typer.Option("--include-suspicious", help="Also add suspicious rows.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the sentences of a file as anchors, all or none. Duplicates are skipped."""
+    table, stem = _read(file, file_format, parse_meanings(labels or []))
+    done = add_file(
+        open_home(),
+        Request(
+            table,
+            table.name,
+            About(source or stem[:MAX_SOURCE], licence, genre, language),
+            column=column or "",
+            attributes={
+                "genre": genre_column,
+                "language": language_column,
+                "split": split_column,
+                "document_id": document_column,
+                "row_id": row_id_column,
+            },
+            originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
+            accept_originals=accept_originals,
+            suspicious=include_suspicious,
+            sample=sample,
+            seed=seed,
+        ),
+        dry_run=dry_run,
+    )
+    planned, added = done.plan, done.added
+    columns, before = planned.columns, planned.earlier
+    texts = done.texts_alongside
+    result = _result(table, done.preview, done.rows, added) | {
+        "column": columns.sentences,
+        **{f"{name}_column": columns.attributes.get(name) for name in COLUMNS},
+        "splits": dict(planned.splits),
+        "source": planned.request.about.source,
+        "dry_run": dry_run,
+        "notes": list(table.notes),
+        "added_before": before.run.id if before else None,
+        "originals": _summary(planned, added.originals.types),
+        "originals_chosen": texts.total(),
+    }
+    lines = [*_how(table), *places(planned), *changed(done.preview.changed)]
+    if before:
+        origin = f"{counted(before.added, 'anchor')} from the source '{before.source}'"
+        lines.append(f"This file has already been added: {origin}.")
+    verb = "Would add" if dry_run else "Added"
+    lines.append(
+        f"{verb} {counted(len(done.rows), 'anchor')} from the column '{columns.sentences}'."
+    )
+    lines += _in_words(planned, texts, verb, accept_originals)
+    if added.originals.total:
+        lines.append("Run 'hedgerow diagnose' to measure them.")
+    show(result, as_json, *lines, *_left_out(done.preview, table, include_suspicious))
+
+
+def _summary(planned: Plan, types: Mapping[str, int]) -> dict[str, Any]:
+    columns = planned.columns.originals
+    return {
+        "columns": dict(columns),
+        "added": {type_id: types.get(type_id, 0) for type_id in columns},
+        "left_out": {fault.value: n for fault, n in planned.originals_left_out.items()},
+    }
+
+
+def _in_words(planned: Plan, texts: Mapping[str, int], verb: str, accepted: bool) -> list[str]:
+    lines = []
+    for type_id, column in planned.columns.originals.items():
+        state = "accepted" if accepted else "pending"
+        count = texts.get(type_id, 0)
+        lines.append(f"{verb} {counted(count, type_id)} from the column '{column}', {state}.")
+    if left_out := planned.originals_left_out:
+        faults = "; ".join(f"{count:,} {FAULTS[f]}" for f, count in left_out.items())
+        lines.append(f"Entailments and contradictions left out: {faults}.")
+    return lines
+
+
+def _how(table: LabelledTable) -> list[str]:
+    """How the file was read."""
+    tool = [f"Read as an export of {table.tool}, with one row per answer."] * bool(table.tool)
+    lines = [*tool, *table.notes]
+    if unknown := table.labels.unknown:
+        options = table.labels.usual() or dict.fromkeys(list(unknown)[:1], CONTRADICTION)
+        told = " ".join(f"--label {value}={meaning}" for value, meaning in options.items())
+        lines.append(f"Tell the meaning of labels with {told}, for example.")
+    return lines
+
+
+def _read(file: str, format: Format | None, labels: Mapping[str, str]) -> tuple[LabelledTable, str]:
+    """The table of a file or of standard input, and the default name of its source."""
+    if file != "-":
+        return opened_table(Path(file), format=format, labels=labels)
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    table = read_file(data, name=STANDARD_INPUT, format=format, meanings=labels)
+    return table, STANDARD_INPUT
+
+
+def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added) -> dict[str, Any]:
+    fates = looked.fates
+    found = lengths(row.text for row in rows)
+    return {
+        "added": added.added,
+        "chosen": len(rows),
+        "rows": len(looked.rows),
+        "new": fates[Fate.NEW],
+        "duplicates": fates[Fate.DUPLICATE],
+        "suspicious": fates[Fate.SUSPICIOUS],
+        "impossible": fates[Fate.IMPOSSIBLE],
+        "reasons": {reason.value: count for reason, count in looked.reasons.items()},
+        "changed": {change.value: count for change, count in looked.changed.items()},
+        "words": {
+            "median": found.median,
+            f"under_{SHORT}": found.share(found.short),
+            f"over_{LONG}": found.share(found.long),
+        },
+        "format": table.format.value,
+        "run": added.run_id,
+    }
+
+
+def _left_out(looked: Preview, table: FileTable, include_suspicious: bool) -> list[str | Printed]:
+    """Rows with problems: counts by reason, and the first rows to check."""
+    lines: list[str | Printed] = []
+    if looked.reasons:
+        counts = [(LABELS[reason], f"{count:,}") for reason, count in looked.reasons.items()]
+        lines += ["", table_of("reason", "rows", rows=counts)]
+    doubtful = looked.of(Fate.SUSPICIOUS, Fate.IMPOSSIBLE)
+    if doubtful:
+        shown = [
+            (row.line, row.text[:_EXAMPLE_TEXT], " ".join(f.sentence for f in row.findings))
+            for row in doubtful[:_EXAMPLES]
+        ]
+        lines += ["", table_of(table.unit, "text", "problem", rows=shown)]
+    if looked.fates[Fate.SUSPICIOUS] and not include_suspicious:
+        lines.append("Suspicious rows were left out. Use --include-suspicious to add them.")
+    return lines

@@ -1,1 +1,0 @@
-"""Commands for generation: variants, types, prompts and prices."""

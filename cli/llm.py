@@ -1,0 +1,243 @@
+"""Finetuning language models on question pairs, here or at a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from sqlalchemy import Engine
+
+from cli.options import BaseUrl, ModelName, as_option, asked_by, open_home
+from cli.run_results import carry_out_run, sentences
+from cli.terminal import AsJson, DryRun, ReleaseNumber, RunId, show, table_of
+from curation.plurals import counted
+from curation.release.question_pairs import Arm
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import RunState
+from db.runs import get_run
+from hedgerow.models.provider import plan_of, store_finetuning
+from hedgerow.models.provider import request_of as provider_request_of
+from hedgerow.runs.progress import err, text_of
+from hedgerow.runs.running import located
+from training.llm.card import shown
+from training.llm.figures import NAMES, evaluations_of
+from training.llm.forecast import Forecast, forecast
+from training.llm.provider.request import KIND as AT_PROVIDER
+from training.llm.provider.request import LARGEST_SEED, MOST_EPOCHS
+from training.llm.recipe_text import chosen_recipe
+from training.llm.request import KIND, LanguageRequest, request_language_finetuning, request_of
+from training.runs.trainings import DEFAULT_SEED
+
+# -- training -------------------------------------------------------------------------------------
+
+
+BaseModelName = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        metavar="MODEL",
+        help="Folder of a causal language model, or its name on the model hub.",
+    ),
+]
+
+
+def train_language_model(
+    base: BaseModelName,
+    number: ReleaseNumber = None,
+    arm: Annotated[
+        Arm | None,
+        typer.Option(help="Variants for the questions. Default: the recipe's."),
+    ] = None,
+    recipe_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--recipe", metavar="FILE", help="YAML file with a recipe. Default: the paper's values."
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="Seed for the sample, the order and the dropout.")
+    ] = DEFAULT_SEED,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Also save the whole model with the adapter merged into it."),
+    ] = False,
+    queue: Annotated[
+        bool,
+        typer.Option("--queue", help="Store the run without starting it, for another host."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show the number of pairs and steps.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune a language model on the question pairs of a release, with LoRA."""
+    settings, engine = open_home()
+    recipe = chosen_recipe(recipe_file, changes or [], arm)
+    with writing(engine) as session:
+        run = request_language_finetuning(
+            session,
+            base=base,
+            release_number=number,
+            recipe=recipe,
+            seed=seed,
+            merge=merge,
+            requested_by=asked_by(session, settings),
+        )
+        request = request_of(run)
+        if dry_run:
+            session.rollback()
+    found = _forecast(engine, request)
+    facts = request.model_dump(mode="json", include={"base", "release"}) | _in_json(found)
+    if dry_run:
+        show(facts, as_json, _plan_text(found))
+        return
+    if queue:
+        started = f"Run {run.id} is stored. Start it with: hedgerow run {run.id}"
+        show({"run": run.id, "state": run.state} | facts, as_json, _plan_text(found), started)
+        return
+    err.print(text_of(f"Run {run.id}: {_plan_text(found)}"), soft_wrap=True)
+    result = carry_out_run(settings, engine, run.id)
+    where = [f"The adapter is in {result['model']}."]
+    if result["merged"]:
+        where.append(f"The merged model is in {result['merged']}.")
+    show(
+        result,
+        as_json,
+        *sentences(KIND, result, more=False),
+        *figures_table(result["looks"]),
+        *where,
+    )
+
+
+def _forecast(engine: Engine, request: LanguageRequest) -> Forecast:
+    with reading(engine) as session:
+        return forecast(session, request.recipe, base=request.base, release_number=request.release)
+
+
+def _in_json(found: Forecast) -> dict[str, Any]:
+    return {
+        "pairs": {"train": found.sampled, "validation": found.measured},
+        "steps": found.steps,
+        "seconds": None if found.seconds is None else round(found.seconds),
+    }
+
+
+def _plan_text(found: Forecast) -> str:
+    """The number of pairs and steps, and the time if known."""
+    summary = (
+        f"{counted(found.sampled, 'question pair')} for training, {found.measured:,} for "
+        f"evaluation; {counted(found.steps, 'step')}"
+    )
+    if found.seconds is None:
+        return f"{summary}."
+    minutes = max(1, round(found.seconds / 60))
+    return f"{summary}, about {minutes} min judging by run {found.by_run}."
+
+
+# -- Metrics of a language model's finetuning -----------------------------------------------------
+
+
+def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
+    """Show the metrics of a language model's finetuning by epoch."""
+    settings, engine = open_home()
+    with reading(engine) as session:
+        run = get_run(session, run_id)
+        if run.kind != KIND:
+            raise HedgerowError(
+                f"Run {run_id} did not finetune a language model; 'hedgerow runs list --kind "
+                f"{KIND}' lists the runs that did."
+            )
+        found = evaluations_of(session, run)
+    evaluations = [
+        {"epoch": evaluation.epoch, "step": evaluation.step, **evaluation.figures}
+        for evaluation in found
+    ]
+    result = located(settings, run.result) | {
+        "run": run.id,
+        "state": run.state.value,
+        "recipe": run.parameters["recipe"],
+        "looks": evaluations,
+    }
+    if run.state == RunState.DONE:
+        where = f"The adapter is in {result['model']}."
+        show(
+            result,
+            as_json,
+            *sentences(KIND, result, more=False),
+            *figures_table(evaluations),
+            where,
+        )
+        return
+    progress = "these are its results so far" if evaluations else "nothing was measured yet"
+    so_far = f"Run {run_id} is {run.state}; {progress}."
+    show(result, as_json, so_far, *figures_table(evaluations))
+
+
+def figures_table(evaluations: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """One row per evaluation; none if there was no evaluation."""
+    if not evaluations:
+        return []
+    rows = (
+        (
+            f"{evaluation['epoch']:g}",
+            evaluation["step"],
+            *(shown(name, evaluation[name]) if name in evaluation else "" for name in NAMES),
+        )
+        for evaluation in evaluations
+    )
+    return [table_of("epoch", "step", *NAMES.values(), rows=rows)]
+
+
+# -- The options that the commands about language models share ------------------------------------
+
+
+ArmName = Annotated[
+    Arm,
+    typer.Option(
+        help="Variants for the questions: all, those of the paper's six types, or, for an "
+        "ablation, only negations or only hedges."
+    ),
+]
+
+
+# -- Finetuning a language model at a provider: the estimate and the run --------------------------
+
+
+def finetune_at_provider(
+    model: ModelName = "",
+    base_url: BaseUrl = "",
+    number: ReleaseNumber = None,
+    arm: ArmName = "both",
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=MOST_EPOCHS, help="Number of epochs. Default: the provider chooses."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=LARGEST_SEED, help="Seed. Default: the provider chooses one."),
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune a language model on a release's question pairs at a provider with OpenAI's API, and
+    wait for it. After an interruption, 'hedgerow run ID' continues.
+    """
+    home = open_home()
+    values = {"model": model, "base_url": base_url, "release": number, "arm": arm}
+    request = provider_request_of(values | {"epochs": epochs, "seed": seed}, called=as_option)
+    if dry_run:
+        found = plan_of(home, request)
+        show(found.facts, as_json, *found.sentences())
+        return
+    result = carry_out_run(*home, store_finetuning(home, request))
+    show(result, as_json, *sentences(AT_PROVIDER, result))

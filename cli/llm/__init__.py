@@ -1,1 +1,0 @@
-"""Language models: questions for finetuning, finetuning, and evaluation."""

@@ -1,1 +1,0 @@
-"""Commands for finetuning on NevIR's pairs."""

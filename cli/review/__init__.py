@@ -1,1 +1,0 @@
-"""Commands for deciding on variants and having models judge them."""

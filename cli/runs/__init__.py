@@ -1,1 +1,0 @@
-"""Commands to carry out, list, show, cancel and delete runs."""

@@ -1,1 +1,0 @@
-"""Shared by all commands: the terminal, tables, options and the project."""

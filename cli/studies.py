@@ -1,0 +1,217 @@
+"""Studies (several training runs that differ in one thing), and the trade-off of a training run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.options import open_home
+from cli.run_results import carry_out_run
+from cli.scores import facts
+from cli.scores import table as score_table
+from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show, table_of
+from db.errors import HedgerowError
+from hedgerow.home import Home
+from hedgerow.models.studying import facts_of, outcome, store_study
+from hedgerow.models.tradeoff import figure_names, measured_curve, save_point, suggested_share
+from hedgerow.runs.progress import err, text_of
+from training.benchmarks.catalogue import benchmark as known_benchmark
+from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.tasks.general import SUITES
+from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
+from training.recipe.presets import PAPER, PRESETS
+from training.retention.tradeoff_curve import Curve
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.designs import QUESTIONS, Study
+from training.studies.outcomes import NAMES as FIGURES
+from training.studies.outcomes import FigureRow, figure_rows
+from training.studies.study_run import expected_seconds
+
+# -- Studies: several training runs that differ in one thing, carried out in this process ---------
+
+
+NAMES = " ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
+
+
+def study(
+    name: Annotated[Study, typer.Argument(metavar="NAME", help=NAMES)],
+    number: ReleaseNumber = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = DEFAULT_SEED,
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {', '.join(PRESETS)}. Default: '{PAPER}' for the study '{Study.DATA}', "
+            "and the preset that fits the release for the others.",
+        ),
+    ] = "",
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Run this benchmark with every model afterwards, on its latest data. Can be "
+            "repeated.",
+        ),
+    ] = None,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help=f"Run this suite of mteb tasks afterwards ({', '.join(SUITES)})."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train several times with different data, and compare the models.
+
+    A study answers one question with full training runs that differ in one thing only.
+    """
+    home = open_home()
+    run = store_study(
+        home,
+        name,
+        number,
+        preset=preset,
+        changes=changes or [],
+        seed=seed,
+        benchmarks=benchmark or (),
+        suites=suite or (),
+    )
+    heading = f"Run {run.id}: {len(run.parameters['members'])} training runs"
+    asked = run.parameters.get("benchmarks", {}).get("benchmarks", [])
+    then = f" Then {', '.join(map(_named, asked))}." if asked else ""
+    if caution := run.parameters["caution"]:
+        err.print(text_of(caution), soft_wrap=True)
+    err.print(
+        text_of(f"{heading}, about {expected_seconds(run) / 60:.0f} min.{then}"), soft_wrap=True
+    )
+    ended = carry_out_run(*home, run.id)
+    members, scores = outcome(home, run.id)
+    values = {(row.run, row.figure): row for row in figure_rows(members)}
+    table = table_of(
+        "run",
+        "training",
+        "state",
+        *FIGURES.values(),
+        rows=(
+            (
+                trial.run.id,
+                trial.label,
+                trial.run.state,
+                *(_shown(values.get((trial.run.id, figure))) for figure in FIGURES),
+            )
+            for trial in members
+        ),
+    )
+    result = {
+        "run": run.id,
+        "state": ended["state"],
+        "study": name.value,
+        "release": run.parameters["release"],
+        "seed": seed,
+        "members": [facts_of(home.settings, trial) for trial in members],
+        "benchmarks": [facts(row, {}) for row in scores],
+    }
+    measured = {figure for _, figure in values}
+    retrieval = [WHAT_IT_IS] if RETRIEVAL in measured else []
+    benchmarks = [score_table(scores)] if scores else []
+    show(result, as_json, table, *retrieval, *benchmarks, *run.parameters["told"])
+
+
+def _named(asked: Mapping[str, Any]) -> str:
+    """A benchmark and its data, for people."""
+    choice = DataChoice.model_validate(asked)
+    title = known_benchmark(choice.benchmark).title
+    name = choice.data_name or Path(choice.data).name
+    return f"{title} ({name})" if name else title
+
+
+def _shown(row: FigureRow | None) -> str:
+    return "–" if row is None else f"{row.value:.3f}"
+
+
+# -- The trade-off of a finished training run: measure it, show it, save a point ------------------
+
+
+def tradeoff(
+    run: Annotated[
+        int,
+        typer.Argument(
+            metavar="ID", min=1, max=LARGEST_NUMBER, help="The number of a training run."
+        ),
+    ],
+    share: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Share of the finetuned weights to show, measured if new."),
+    ] = None,
+    save: Annotated[
+        bool, typer.Option("--save", help="Save the model with this share as a new model.")
+    ] = False,
+    sts_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--sts",
+            metavar="FILE",
+            help="One score and two sentences per line, separated by tabs; another measure of "
+            "general ability next to retrieval and drift.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show negation against general ability for mixtures of a run's base encoder and its model.
+    Measures them if necessary. Nothing is trained.
+    """
+    if save and share is None:
+        raise HedgerowError(
+            "Expected --share with --save, found none; add, for example, --share 0.7."
+        )
+    home = open_home()
+    curve = measured_curve(home, run, share=share, sts=sts_file)
+    saved = _saved(home, run, share) if save and share is not None else {}
+    result = _facts(curve, share) | saved
+    lines = [f"Saved the model as {saved['encoder']!r} in {saved['model']}."] if saved else []
+    retrieval = [WHAT_IT_IS] if curve.measured([RETRIEVAL]) else []
+    show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *lines)
+
+
+def _saved(home: Home, training: int, share: float) -> dict[str, Any]:
+    result = save_point(home, training, share)
+    return {"model": result["model"], "encoder": result["name"]}
+
+
+def _facts(curve: Curve, share: float | None) -> dict[str, Any]:
+    """Output of ``--json`` for a curve."""
+    point = None if share is None else curve.at(share)
+    return {
+        "run": curve.run,
+        "training": curve.training,
+        "own_share": curve.own_share,
+        "sts": curve.sts,
+        "counts": curve.counts,
+        "points": [point._asdict() for point in curve.points],
+        "suggested": suggested_share(curve),
+        "chosen": point._asdict() if point else None,
+    }
+
+
+def _table(curve: Curve) -> Any:
+    names = figure_names(curve)
+    return table_of(
+        "share",
+        *names,
+        rows=(
+            (f"{point.share:g}", *(f"{point.value(name):.3f}" for name in names))
+            for point in curve.points
+        ),
+    )
+
+
+def _hint(share: float) -> str:
+    return (
+        "Share 0 is the base encoder, 1 the finetuned one; kept is 1 - drift. Suggested: "
+        f"--share {share:g}, the point farthest above the straight line between the ends."
+    )

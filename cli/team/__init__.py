@@ -1,1 +1,0 @@
-"""Commands for teams: assignment, agreement, gold items, calibration, reviewers and audit."""

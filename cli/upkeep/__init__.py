@@ -1,1 +1,0 @@
-"""Commands to copy, back up, restore and check a project."""

@@ -1,1 +1,0 @@
-"""Commands to import variants."""
