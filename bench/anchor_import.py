@@ -30,22 +30,22 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from curation.anchors.importing.insert import About, add_anchors
-from curation.anchors.importing.labels import read_file
-from curation.anchors.importing.preview import Fate, FileRow, preview
 from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
 from curation.gc_pause import collector_paused
+from curation.importing.anchor_preview import Fate, FileRow, preview
+from curation.importing.anchor_storing import About, add_anchors
+from curation.importing.column_roles import guess_roles, types_by_name
+from curation.importing.labels import read_file
+from curation.importing.staged import Staged
+from curation.importing.staging import stage
+from curation.importing.variant_choices import Choices
+from curation.importing.variant_plan import AT_ONCE
+from curation.importing.variant_preview import preview as preview_variants
+from curation.importing.variant_storing import Import, store_families
 from curation.tables.files import parts_of_path
 from curation.tables.table import open_table
 from curation.taxonomy.project_types import all_types, seed_taxonomy
-from curation.variants.importing.choices import Choices
-from curation.variants.importing.plan import AT_ONCE
-from curation.variants.importing.preview import preview as preview_variants
-from curation.variants.importing.roles import guess_roles, types_by_name
-from curation.variants.importing.staged import Staged
-from curation.variants.importing.staging import stage
-from curation.variants.importing.storing import Import, store_families
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Run, RunState, Source

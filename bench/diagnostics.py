@@ -22,13 +22,13 @@ from sqlalchemy import Engine, delete, select
 from sqlmodel import col
 
 from curation.corpora.corpus import STARTER
-from curation.corpora.loading import load
+from curation.decisions.storing import chunks
 from curation.diagnostics.cosines import store_cosines, variant_texts
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
-from curation.project.opening import open_project
-from curation.review.decisions import chunks
+from curation.importing.corpora import load
+from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.models import Variant, VariantCosine
 from db.settings import Settings

@@ -29,7 +29,7 @@ from sqlmodel import col
 from curation.diagnostics import measuring
 from curation.generation import run as generation
 from curation.generation.run import checked_request, request_generation
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Answer, Source, Variant

@@ -38,27 +38,27 @@ from bench.pages import LIMIT_MS, LIMIT_RATIO
 from bench.projects.disputed import make_disputed
 from bench.projects.reviewed import PEOPLE
 from curation.anchors import lookup
-from curation.diagnostics import distributions, variants_by_measure
+from curation.anchors.search import SearchKind, find
+from curation.decisions.reviewers import people
+from curation.diagnostics import distributions, variant_table
 from curation.diagnostics.acceptance import Dimension, outcomes, reject_reasons
 from curation.diagnostics.cue_use import cue_counts
 from curation.diagnostics.measures import Flag
-from curation.project.funnel import funnel
-from curation.project.opening import open_project
-from curation.project.search import SearchKind, find
+from curation.diagnostics.opinion_agreement import agreement
+from curation.diagnostics.opinions import judges
+from curation.overview.funnel import funnel
+from curation.overview.project_settings import open_project
 from curation.review import adjudication, discussing
+from curation.review import audit as audit
 from curation.review.adjudication import ConflictOrder
 from curation.review.agreement.estimates import with_alpha, with_kappa
 from curation.review.agreement.figures import By, differing, figures, figures_by
 from curation.review.agreement.overlap import overlap
 from curation.review.agreement.records import ids_of, records
-from curation.review.audit import reading as audit
-from curation.review.audit.entries import Filters, Kind
+from curation.review.audit import Filters, Kind
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.calibration.figures import calibration
-from curation.review.opinions.agreement import agreement
-from curation.review.opinions.stored import judges
-from curation.review.people.reviewers import people
 from curation.review.queue import Order, Queue
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.copying import copy_database
@@ -202,17 +202,13 @@ def _works() -> Mapping[str, Work]:
             )
     found["anchors, choices"] = _query(lookup.filter_choices)
     measures = {
-        "hardest": variants_by_measure.VariantFilter(),
-        "most suspicious": variants_by_measure.VariantFilter(
-            first=variants_by_measure.First.SUSPICIOUS
-        ),
-        "distance": variants_by_measure.VariantFilter(levenshtein=(15, 30)),
-        "flag": variants_by_measure.VariantFilter(flag=next(iter(Flag))),
+        "hardest": variant_table.VariantFilter(),
+        "most suspicious": variant_table.VariantFilter(first=variant_table.First.SUSPICIOUS),
+        "distance": variant_table.VariantFilter(levenshtein=(15, 30)),
+        "flag": variant_table.VariantFilter(flag=next(iter(Flag))),
     }
     for name, wanted_variants in measures.items():
-        found[f"(variants by {name})"] = _query(
-            variants_by_measure.find, wanted_variants, limit=SHOWN
-        )
+        found[f"(variants by {name})"] = _query(variant_table.find, wanted_variants, limit=SHOWN)
     found["people"] = _query(people)
     counts: dict[str, Work] = {
         "funnel": _query(funnel),

@@ -20,8 +20,8 @@ from datasets import Dataset
 from sqlalchemy import update
 
 from curation.corpora.corpus import STARTER
-from curation.corpora.loading import load
-from curation.project.opening import open_project
+from curation.importing.corpora import load
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.execution import execute

@@ -20,10 +20,10 @@ from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import StaticPool
 
-from curation.anchors.importing.adding import Request, columns_of
-from curation.anchors.importing.insert import About
-from curation.anchors.importing.labels import read_file
-from curation.anchors.importing.preview import preview
+from curation.importing.anchor_preview import preview
+from curation.importing.anchor_storing import About
+from curation.importing.anchors import Request, columns_of
+from curation.importing.labels import read_file
 from db import models
 from db.errors import HedgerowError
 

@@ -22,10 +22,10 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 
 from bench.anchor_import import starter_anchors
-from curation.anchors.importing.insert import About, PairedTexts, add_anchors
-from curation.anchors.importing.labels import read_file
-from curation.anchors.importing.nli_texts import guess_columns, read_originals
-from curation.anchors.importing.preview import preview
+from curation.importing.anchor_preview import preview
+from curation.importing.anchor_storing import About, PairedTexts, add_anchors
+from curation.importing.labels import read_file
+from curation.importing.originals import guess_columns, read_originals
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade

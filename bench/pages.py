@@ -24,7 +24,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from bench.projects.furnished import PEOPLE, decide_one, make_furnished
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,10 +22,10 @@ from sqlmodel import col
 
 from bench.browsing import chromium, free_port, serving
 from curation.corpora.corpus import STARTER
-from curation.corpora.loading import load
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
-from curation.project.opening import open_project
+from curation.importing.corpora import load
+from curation.overview.project_settings import open_project
 from db.engine import writing
 from db.models import Variant, VariantCosine
 from db.settings import Settings

@@ -38,10 +38,10 @@ from sqlmodel import col
 
 from bench.original_import import new_database
 from bench.projects.synthetic import make_project
-from curation.project.opening import open_project
+from curation.decisions.reviewers import ensure_reviewer
+from curation.overview.project_settings import open_project
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.checking import check_project
 from curation.upkeep.copying import copy_database

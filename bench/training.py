@@ -44,10 +44,10 @@ from unittest.mock import patch
 from bench.baselines.flat_trainer import make_trainer, timed
 from bench.gpu import allow_nondeterminism, finish_gpu, on_gpu, watched_gpu
 from curation.corpora.corpus import STARTER
-from curation.corpora.loading import load
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.project.opening import open_project
+from curation.importing.corpora import load
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split

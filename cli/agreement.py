@@ -8,12 +8,13 @@ from rich.table import Table
 
 from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
-from curation.generation.judging.consistency import Consistency, consistencies
-from curation.plurals import counted
+from curation.diagnostics.opinion_agreement import Agreement, together
+from curation.diagnostics.opinions import Judge
+from curation.formatting import counted
 from curation.review.agreement.estimates import Estimate
-from curation.review.agreement.figures import By, figures
-from curation.review.agreement.interpretation import as_text, number, sentences
+from curation.review.agreement.figures import By, as_text, figures, number, sentences
 from curation.review.agreement.records import COLUMNS, ids_of, records, table
+from curation.review.calibration.consistency import Consistency, consistencies
 from curation.review.calibration.figures import (
     FEWEST,
     PRECISION,
@@ -22,8 +23,6 @@ from curation.review.calibration.figures import (
     TypeFigures,
     calibration,
 )
-from curation.review.opinions.agreement import Agreement, together
-from curation.review.opinions.stored import Judge
 from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading
 from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows

@@ -11,17 +11,17 @@ from rich.table import Table as Printed
 from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
 from curation.anchors.checks import LABELS
-from curation.anchors.importing.adding import COLUMNS, Plan, Request, places
-from curation.anchors.importing.insert import MAX_SOURCE, About, Added
-from curation.anchors.importing.labels import LabelledTable, parse_meanings, read_file
-from curation.anchors.importing.nli_texts import FAULTS
-from curation.anchors.importing.preview import Fate, FileRow, Preview, changed
-from curation.anchors.importing.sample import LONG, SHORT, lengths
-from curation.plurals import counted
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
+from curation.formatting import counted
+from curation.importing.anchor_preview import Fate, FileRow, Preview, changed
+from curation.importing.anchor_storing import MAX_SOURCE, About, Added
+from curation.importing.anchors import COLUMNS, Plan, Request, places
+from curation.importing.labels import LabelledTable, parse_meanings, read_file
+from curation.importing.originals import FAULTS
+from curation.importing.sample import LONG, SHORT, lengths
 from curation.tables.columns import FileTable
 from curation.tables.decoding import MAX_BYTES
 from curation.tables.table import Format
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from hedgerow.data.anchor_import import add_file, opened_table
 
 # -- Add sentences from a file as anchors ---------------------------------------------------------

@@ -12,8 +12,8 @@ from cli.run_results import carry_out_run, sentences
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
 from curation.anchors.lookup import AnchorFilter, FoundAnchor, find_anchors, source_named
 from curation.corpora.corpus import CORPORA
-from curation.corpora.loading import KIND
-from curation.plurals import counted
+from curation.formatting import counted
+from curation.importing.corpora import KIND
 from db.engine import reading
 from db.models import Split
 from hedgerow.data.anchor_changes import correct as correct_anchor

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from cli.options import open_home
 from curation.diagnostics import cosines, measuring, queue_order
-from curation.project.opening import active_encoder_id
+from curation.project.settings import active_encoder_id
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.run_process import start_process

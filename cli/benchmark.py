@@ -22,8 +22,8 @@ from cli.options import (
 from cli.run_results import carry_out_run
 from cli.scores import asked_lines, average_line, facts_by_model, is_average, table, unseen_lines
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
-from curation.generation.costs.prices import dollars, price_under, spent_by
-from curation.generation.providers.chat.addresses import require_key
+from curation.generation.prices import dollars, price_under, spent_by
+from curation.generation.providers.chat.completions import require_key
 from curation.generation.request import Budget
 from curation.release.freezing import get_release
 from curation.release.overlap_results import description, description_by_field

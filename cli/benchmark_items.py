@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show, table_of
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.release.freezing import release_numbers
 from db.engine import reading
 from db.errors import HedgerowError

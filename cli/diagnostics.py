@@ -8,14 +8,14 @@ from rich.table import Table
 from cli.options import open_home, this_project
 from cli.run_results import carry_out_run, sentences
 from cli.terminal import AsJson, show, table_of
-from curation.anchors.sources import source_in_use
+from curation.anchors.revisions import source_in_use
 from curation.diagnostics.giveaways import KIND as GIVEAWAYS
 from curation.diagnostics.giveaways import data_state, guess_of, newest, parameters
 from curation.diagnostics.measuring import KIND as MEASURING
 from curation.diagnostics.side_guessing import Guess
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.plugged_in import LOADERS
-from curation.plurals import counted
+from curation.formatting import counted
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import RunState

@@ -20,12 +20,12 @@ from cli.options import (
 )
 from cli.run_results import carry_out_run, sentences
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
-from curation.generation.costs.prices import DATED, own_prices, prices, set_price
+from curation.formatting import counted
+from curation.generation.prices import DATED, own_prices, prices, set_price
 from curation.generation.providers.installed import provider_names
 from curation.generation.request import KIND, OPENAI, Price, Which
-from curation.plurals import counted
 from curation.taxonomy.built_in import TAXONOMY
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from hedgerow.data.generating import Cost, cost_of, request_of, store_request

@@ -20,12 +20,12 @@ from cli.options import (
 from cli.review import ReviewerName
 from cli.run_results import carry_out_run
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
-from curation.generation.costs.estimate import RunEstimate
-from curation.generation.costs.prices import dollars, spent_by
-from curation.generation.judging.consistency import TEMPERATURE
+from curation.formatting import counted
+from curation.generation.estimate import RunEstimate
 from curation.generation.judging.opinion_request import MAX_REPEATS
+from curation.generation.prices import dollars, spent_by
 from curation.generation.run_report import in_words
-from curation.plurals import counted
+from curation.review.calibration.consistency import TEMPERATURE
 from curation.review.calibration.figures import PRECISION
 from curation.review.calibration.sample import (
     MAX_SAMPLE,

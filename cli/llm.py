@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from cli.options import BaseUrl, ModelName, as_option, asked_by, open_home
 from cli.run_results import carry_out_run, sentences
 from cli.terminal import AsJson, DryRun, ReleaseNumber, RunId, show, table_of
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.release.question_pairs import Arm
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -7,12 +7,12 @@ import typer
 
 from cli.options import open_home
 from cli.terminal import AsJson, DryRun, show, table_of
+from curation.decisions import merging, people_by_id
+from curation.decisions.reviewers import find_person, people, rename_person
+from curation.decisions.roles import Role, set_role
 from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
-from curation.review.people import by_id, merging
-from curation.review.people.reviewers import find_person, people, rename_person
-from curation.review.people.roles import Role, set_role
-from curation.review.people.statistics import (
+from curation.review.people_statistics import (
     COLUMNS,
     PersonFigures,
     facts,
@@ -66,7 +66,7 @@ def add(
     """Add a person before they begin, for example to give them a role or a quota."""
     _, engine = open_home()
     with writing(engine) as session:
-        added = by_id.add(session, name, role)
+        added = people_by_id.add(session, name, role)
     show({"name": added, "role": role}, as_json, f"Added {added} as a {role}.")
 
 

@@ -8,12 +8,12 @@ from rich.table import Table
 
 from cli.options import open_home
 from cli.terminal import AsJson, show, table_of
-from curation.plurals import counted
-from curation.project.counts import project_counts
-from curation.project.facts import size_text
+from curation.formatting import counted
+from curation.overview.counts import project_counts
 from curation.upkeep.backup_file import make_backup
 from curation.upkeep.checking import check_project
-from curation.upkeep.moving import copy_project
+from curation.upkeep.copying import copy_project
+from curation.upkeep.facts import size_text
 from curation.upkeep.restoring import restore_backup
 from db.engine import reading
 from db.failures import shown_address

@@ -8,7 +8,7 @@ import typer
 from cli.options import one_of, open_home, this_project
 from cli.run_results import carry_out_run
 from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, out, show, table_of
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.release.export.export_formats import format_names
 from curation.release.freezing import get_release
 from curation.release.report.sections import report

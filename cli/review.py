@@ -9,7 +9,7 @@ from rich.table import Table
 
 from cli.options import this_project
 from cli.terminal import AsJson, DryRun, show, table_of
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.review.adjudication import ConflictOrder
 from curation.review.bulk import FLAG_NAMES
 from curation.taxonomy.reject_reasons import REJECT_REASONS

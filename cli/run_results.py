@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from cli.terminal import table_of
+from curation.formatting import counted
 from curation.generation.judging.opinion_request import KIND as JUDGE
-from curation.plurals import counted
 from curation.release.overlap_results import description, description_by_field
 from db.engine import reading
 from db.errors import RunIncomplete

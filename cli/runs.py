@@ -8,10 +8,10 @@ from rich.table import Table
 from cli.options import open_home
 from cli.run_results import carry_out_run, run_facts, sentences
 from cli.terminal import LARGEST_NUMBER, AsJson, RunId, show, table_of
+from curation.formatting import counted
 from curation.generation.choices import raise_budget
-from curation.generation.duplicates import check_alone
 from curation.generation.request import KIND as GENERATE
-from curation.plurals import counted
+from curation.generation.run import check_alone
 from db.engine import reading, writing
 from db.models import RunState
 from db.runs import get_run, list_runs

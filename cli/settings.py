@@ -9,18 +9,11 @@ from sqlalchemy.orm import Session
 from cli.options import open_home
 from cli.run_results import carry_out_run
 from cli.terminal import MAX_DIGITS, AsJson, show, table_of
-from curation.diagnostics import queue_order
+from curation.diagnostics import model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
-from curation.plurals import counted
-from curation.project import shared_settings
-from curation.project.facts import (
-    DatabaseFacts,
-    FolderFacts,
-    data_folder_facts,
-    database_facts,
-    size_text,
-)
-from curation.project.opening import (
+from curation.formatting import counted
+from curation.overview import project_settings
+from curation.project.settings import (
     ACTIVE_ENCODER,
     GOLD_RATE,
     PRACTISE_FIRST,
@@ -28,8 +21,14 @@ from curation.project.opening import (
     active_encoder_id,
     get_setting,
 )
-from curation.review.gold.settings import change_practise_first, change_rate
-from curation.review.opinions import model_verdicts
+from curation.review.gold.mixing import change_practise_first, change_rate
+from curation.upkeep.facts import (
+    DatabaseFacts,
+    FolderFacts,
+    data_folder_facts,
+    database_facts,
+    size_text,
+)
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import create_run, package_versions
@@ -154,9 +153,9 @@ def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
     if key == THRESHOLD:
         if not value.strip().isdecimal() or len(value) > MAX_DIGITS:
             raise HedgerowError(f"Expected a number of characters for {key}, found {value[:80]!r}.")
-        return shared_settings.change_threshold(session, int(value))
+        return project_settings.change_threshold(session, int(value))
     if key == ACTIVE_ENCODER:
-        return shared_settings.change_encoder(session, machine, value)
+        return project_settings.change_encoder(session, machine, value)
     if key == GOLD_RATE:
         if not value.strip().isdecimal() or len(value) > MAX_DIGITS:
             raise HedgerowError(f"Expected a number of cards for {key}, found {value[:80]!r}.")

@@ -13,13 +13,12 @@ from cli.options import open_home, reviewer_id
 from cli.review import Reason, ReviewerName, SettledAs, TypeName, Uid
 from cli.terminal import AsJson, show, table_of
 from curation.anchors.lookup import source_named
-from curation.plurals import counted
-from curation.project.opening import GOLD_RATE, get_setting
-from curation.review.audit.entries import COLUMNS, Filters, Kind
-from curation.review.audit.reading import BATCH, entries, page
+from curation.decisions.reviewers import find_reviewer
+from curation.formatting import counted
+from curation.project.settings import GOLD_RATE, get_setting
+from curation.review.audit import BATCH, COLUMNS, Filters, Kind, entries, page
 from curation.review.gold.items import USE_LABELS, Gold, gold_items, mark
 from curation.review.gold.items import remove as remove_item
-from curation.review.people.reviewers import find_reviewer
 from curation.tables.spreadsheets import csv_lines
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types

@@ -7,9 +7,11 @@ import typer
 
 from cli.options import asked_by, open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
-from curation.generation.examples.choosing import MOST, choose_examples
-from curation.generation.examples.few_shot import from_rows
-from curation.generation.examples.versions import role_of, save_with_examples
+from curation.editing.own_types import add_type, change_type, find_type, restore_type, retire_type
+from curation.editing.type_drafts import OwnType, as_written, read_check
+from curation.formatting import counted
+from curation.generation.example_choice import MOST, choose_examples
+from curation.generation.examples import from_rows, role_of, save_with_examples
 from curation.generation.prompts import (
     PROMPTS,
     find_version,
@@ -17,15 +19,11 @@ from curation.generation.prompts import (
     save_copy,
     seed_prompts,
 )
-from curation.plurals import counted
 from curation.review.queue import status_counts
 from curation.strict_json import JsonError, read_json
 from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.own_types import add_type, change_type, find_type, restore_type, retire_type
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import ROLES, Role
-from curation.taxonomy.surface_check import SurfaceCheck
-from curation.taxonomy.type_drafts import OwnType, as_written, read_check
+from curation.taxonomy.surface_check import ROLES, Role, SurfaceCheck
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import PromptVersion

@@ -10,20 +10,18 @@ from cli.options import open_home, this_project
 from cli.review import Uid
 from cli.run_results import sentences
 from cli.terminal import AsJson, DryRun, show, table_of
-from curation.anchors.attributes import moved_rows
-from curation.anchors.importing.insert import MAX_SOURCE, About
-from curation.anchors.importing.preview import changed
-from curation.plurals import counted
-from curation.project.search import RANKED, Hit, SearchKind, SearchResult, find
-from curation.similar.lookup import LOW_COSINE, NONE_SIMILAR
+from curation.anchors.search import RANKED, Hit, SearchKind, SearchResult, find
+from curation.editing.attributes import moved_rows
+from curation.formatting import counted
+from curation.importing.anchor_preview import changed
+from curation.importing.anchor_storing import MAX_SOURCE, About
+from curation.importing.cells import parse_meanings
+from curation.importing.column_roles import ColumnRoles, parse_roles
+from curation.importing.variant_preview import Preview, against, left_out, nothing_left
+from curation.importing.variants import KIND, Request
+from curation.similar import LOW_COSINE, NONE_SIMILAR
 from curation.tables.delimited import not_used
 from curation.tables.table import Table
-from curation.variants.importing.adding import Request
-from curation.variants.importing.cells import parse_meanings
-from curation.variants.importing.import_run import KIND
-from curation.variants.importing.in_words import against, left_out, nothing_left
-from curation.variants.importing.preview import Preview
-from curation.variants.importing.roles import ColumnRoles, parse_roles
 from db.engine import reading
 from db.models import Verdict
 from hedgerow.data.variant_import import import_file, opened

@@ -119,7 +119,7 @@ class Generating:
         """
         import pandas as pd
 
-        from curation.generation.incomplete_calls import IncompleteCall, incomplete_calls
+        from curation.generation.missing_variants import IncompleteCall, incomplete_calls
 
         with reading(self._home.engine) as session:
             rows = incomplete_calls(session, get_run(session, run).id)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
-from curation.project.opening import open_project
-from curation.review.people.reviewers import ensure_reviewer, get_reviewer
+from curation.decisions.reviewers import ensure_reviewer, get_reviewer
+from curation.overview.project_settings import open_project
 from db.errors import HedgerowError
 from db.settings import Settings
 from hedgerow.runs.progress import err, text_of

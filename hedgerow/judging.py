@@ -106,7 +106,7 @@ class Judging:
         """
         import pandas as pd
 
-        from curation.review.opinions.stored import GivenOpinion
+        from curation.diagnostics.opinions import GivenOpinion
         from hedgerow.data import opinions
 
         found = opinions.show_opinions(self._home, uid, reviewer)

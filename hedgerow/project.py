@@ -23,7 +23,7 @@ from hedgerow.upkeep import Upkeep
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.corpora.loading import Loaded
+    from curation.importing.corpora import Loaded
     from hedgerow.data.releases import Release
 
 
@@ -75,7 +75,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> example_project().status()["variants"]["verbal"]["pending"]
         1
         """
-        from curation.project.counts import project_counts
+        from curation.overview.counts import project_counts
 
         with reading(self._home.engine) as session:
             return project_counts(session, self._home.settings)

@@ -61,7 +61,7 @@ class Upkeep:
         >>> project.copy_to("sqlite:///copy.db")["rows"]["anchor"]
         1
         """
-        from curation.upkeep.moving import copy_project
+        from curation.upkeep.copying import copy_project
 
         settings, engine = self._home
         with progress_bar() as report:

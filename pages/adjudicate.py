@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from curation.decisions.history import actions_since
+from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import AdjudicationState
-from curation.review.history import actions_since
-from curation.review.people.roles import Role
 from curation.review.queue import Queue
 from pages.components.adjudicate import desk, lists
 from pages.components.shared import links

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.compare import probe_set_choice, two_models
 from pages.components.compare.common import ComparedModel

@@ -4,12 +4,12 @@ from functools import partial
 
 import streamlit as st
 
-from curation.anchors.sources import sources_in_use
+from curation.anchors.revisions import sources_in_use
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.diagnostics.variants_by_measure import First, VariantFilter
+from curation.diagnostics.variant_table import First, VariantFilter
 from pages.components.diagnostics import (
     acceptance_panel,
     diversity_panel,

@@ -5,14 +5,13 @@ from typing import Any
 
 import streamlit as st
 
-from curation.anchors.sources import sources_in_use
-from curation.corpora.loading import load_first
-from curation.plurals import counted
-from curation.project.funnel import Funnel, FunnelRow, surplus
-from curation.project.next_steps import NextStep, StepKind
-from curation.project.overview import progress
+from curation.anchors.revisions import sources_in_use
+from curation.decisions.roles import Role
+from curation.formatting import counted
+from curation.importing.corpora import load_first
+from curation.overview.counts import NextStep, StepKind, progress
+from curation.overview.funnel import Funnel, FunnelRow, surplus
 from curation.release.contents import CountsByType
-from curation.review.people.roles import Role
 from curation.review.queue import Queue
 from db.execution import DONE
 from db.models import Run, RunState

@@ -7,14 +7,14 @@ from typing import Any
 
 import streamlit as st
 
-from curation.anchors.sources import sources_in_use
-from curation.plurals import counted
+from curation.anchors.revisions import sources_in_use
+from curation.decisions.assignment_progress import count_accepted_unfinished
+from curation.formatting import counted
 from curation.release.contents import Changes, Contents, contents_of, count_accepted
 from curation.release.export.export_formats import installed_formats
 from curation.release.freezing import MAX_NAME, create_release
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import ReleaseState, contents_now, release_state
-from curation.review.assignment.progress import count_accepted_unfinished
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from curation.decisions.history import actions_since
+from curation.decisions.roles import Role
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.selection import sample_selection
-from curation.review.history import actions_since
-from curation.review.people.roles import Role
 from curation.review.queue import Queue
 from pages.components.review import empty_queue, practice_offer, queue_choice, read_only
 from pages.components.review.desk import desk

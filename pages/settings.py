@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.project.facts import (
+from curation.upkeep.facts import (
     Backup,
     DatabaseFacts,
     FolderFacts,

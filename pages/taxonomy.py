@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.editing.own_types import add_type, change_type
+from curation.editing.type_drafts import OwnType, as_written
+from curation.formatting import counted
 from curation.review.queue import status_counts
 from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.own_types import add_type, change_type
-from curation.taxonomy.type_drafts import OwnType, as_written
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared.runs import background

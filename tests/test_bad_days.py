@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL, make_url
 
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db import engine as db_engine
 from db import migrate
 from db.engine import create_engine, reading, writing

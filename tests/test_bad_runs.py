@@ -19,8 +19,9 @@ from sqlmodel import col
 
 from cli import app_start
 from curation.diagnostics import cosines, measuring
-from curation.project.opening import active_encoder_id, open_project
-from curation.release.export import export_run
+from curation.overview.project_settings import open_project
+from curation.project.settings import active_encoder_id
+from curation.release.export import release_folder
 from curation.release.freezing import create_release
 from curation.review import actions
 from curation.upkeep.checking import check_project
@@ -145,7 +146,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         create_release(session)
     run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
     with pytest.raises(HedgerowError, match="No space left on device"):
-        execute(project_engine, load_settings(), run.id, {"export": export_run.work})
+        execute(project_engine, load_settings(), run.id, {"export": release_folder.work})
     found, message = state(project_engine, run)
     assert found == RunState.FAILED
     assert re.search("cannot be written .*No space left on device.*; free some space", message)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import cli
 from curation.generation.run import checked_request, request_generation
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.models import Answer, ModelCall, Run, RunState, Source, Variant
 from db.run_process import start_process

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.errors import HedgerowError
 from db.execution import execute
 from db.settings import load_settings

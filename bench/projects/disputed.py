@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from bench.projects.reviewed import make_reviewed
+from curation.decisions.notes import add_note
+from curation.decisions.storing import bulk_store_decisions, refresh_status
+from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
 from curation.review.calibration.sample import SampleRequest, pick_sample, store_sample
-from curation.review.decisions import bulk_store_decisions, refresh_status
 from curation.review.discussing import mark
-from curation.review.notes import add_note
-from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
 from db.columns import now
 from db.engine import writing
 from db.models import (

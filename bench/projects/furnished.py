@@ -9,9 +9,9 @@ from sqlmodel import col
 
 from bench.projects.generated import add_calls
 from bench.projects.synthetic import make_project
+from curation.decisions.reviewers import ensure_reviewer
 from curation.release.freezing import create_release
 from curation.review import actions
-from curation.review.people.reviewers import ensure_reviewer
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine

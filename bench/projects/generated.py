@@ -9,7 +9,7 @@ from sqlmodel import col
 from bench.projects.synthetic import RUNS
 from curation.generation.prompts import prompt_versions, sample_cues, seed_prompts, types_of
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from db.columns import now
 from db.models import Anchor, Answer, CallState, ModelCall, Variant
 

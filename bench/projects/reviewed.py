@@ -8,7 +8,7 @@ from sqlalchemy import Engine, insert, select
 from sqlmodel import col
 
 from bench.projects.synthetic import make_project
-from curation.review.people.reviewers import ensure_reviewer
+from curation.decisions.reviewers import ensure_reviewer
 from db.columns import now
 from db.engine import batched, writing
 from db.models import Decision, Variant, Verdict

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from curation.anchors.current_revision import MAX_ANCHOR
+from curation.anchors.revisions import MAX_ANCHOR
 from curation.anchors.suitability import UnsuitableKind, find_problems
 from curation.language.english import is_english, looks_other
 

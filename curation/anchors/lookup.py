@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
-from curation.project.search import SearchKind, matches
-from curation.review.people.reviewers import shown_name
+from curation.anchors.revisions import of_current_revision
+from curation.anchors.search import SearchKind, matches
+from curation.decisions.reviewers import shown_name
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
@@ -23,7 +23,7 @@ class AnchorFilter:
     """Which anchors to list; all conditions must be met.
 
     Attributes:
-        text: part of the current text in any case, or a uid (see ``curation.project.search``).
+        text: part of the current text in any case, or a uid (see ``curation.anchors.search``).
         source: the name of a source; '' for all. ``genre`` likewise.
         retired: only retired ones, or only those in use.
         without_variants: only anchors without variants.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from curation.content_uids import words_of
 from curation.language.clause_types import is_command, is_question, may_be_no_statement
 from curation.language.english import looks_foreign
-from curation.language.negators import find_negators
+from curation.language.negation import find_negators
 from curation.language.tokens import (
     ABSOLUTE_NEGATORS,
     APPROXIMATE_NEGATORS,

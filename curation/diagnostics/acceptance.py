@@ -22,7 +22,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.review.people.reviewers import same_person
+from curation.decisions.reviewers import same_person
 from db.columns import Columns
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 

@@ -8,17 +8,12 @@ from sqlalchemy import ColumnElement, Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
+from curation.anchors.revisions import of_current_revision
+from curation.decisions.storing import chunks
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.queue_order import queue_keys, store_queue_keys
-from curation.encoders.embeddings import pair_cosines
-from curation.encoders.reading_pace import characters
-from curation.project.opening import (
-    THRESHOLD,
-    active_encoder_id,
-    get_setting,
-)
-from curation.review.decisions import chunks
+from curation.encoders.embeddings import characters, pair_cosines
+from curation.project.settings import THRESHOLD, active_encoder_id, get_setting
 from curation.taxonomy.project_types import all_types
 from db.engine import insert_new, reading, writing
 from db.models import Anchor, AnchorRevision, Diagnostic, Variant, VariantCosine

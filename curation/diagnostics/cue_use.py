@@ -17,10 +17,10 @@ from sqlalchemy import BigInteger, ColumnElement, cast, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
+from curation.anchors.revisions import of_current_revision
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.pair_analysis import PairAnalysis
-from curation.language.affixes import as_listed
+from curation.language.negation import as_listed
 from curation.taxonomy.cues import SPELLING
 from db.columns import not_null
 from db.models import Anchor, AnchorRevision, Status, Variant

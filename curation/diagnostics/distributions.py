@@ -14,9 +14,9 @@ from sqlalchemy import ColumnElement, Integer, Select, String, and_, case, cast,
 from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
+from curation.decisions.reviewers import whose
 from curation.diagnostics.measures import Flag
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
-from curation.review.people.reviewers import whose
+from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.taxonomy.project_types import select_types_version
 from db.columns import Columns, whole
 from db.models import (

@@ -15,9 +15,19 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.sources import is_bundled
-from curation.diagnostics.ngrams import FEWEST, frequent, ngrams, presence
-from curation.diagnostics.side_guessing import FOLDS, Guess, Ngram, Record, Score, guess
+from curation.anchors.revisions import is_bundled
+from curation.diagnostics.side_guessing import (
+    FEWEST,
+    FOLDS,
+    Guess,
+    Ngram,
+    Record,
+    Score,
+    frequent,
+    guess,
+    ngrams,
+    presence,
+)
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from db.engine import reading

@@ -17,14 +17,8 @@ from curation.anchors.suitability import anchor_problems
 from curation.diagnostics.hedging import is_flat_hedge, reports_others
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import surface_problems
+from curation.project.settings import LEVENSHTEIN_THRESHOLD
 from curation.taxonomy.built_in import SurfaceCheck
-
-LEVENSHTEIN_THRESHOLD = 60
-"""In characters.
-
-Variants farther from their anchor are dropped (section 3.1.3: about ten words), unless their type
-is free-form.
-"""
 
 MEASURES_VERSION = 4
 """Increased with every change to a measure, a flag or a built-in surface check.

@@ -13,23 +13,23 @@ from sqlalchemy import ColumnElement, Engine, delete, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
+from curation.anchors.revisions import of_current_revision
+from curation.decisions.storing import CHUNK, chunks
 from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
+from curation.diagnostics.opinion_priority import refresh_priority
 from curation.diagnostics.queue_order import queue_keys, reorder, request_reorder, store_queue_keys
+from curation.encoders.embeddings import PACE
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
-from curation.encoders.reading_pace import PACE
 from curation.encoders.registered import encoder_source, is_registered, register_encoder
 from curation.language.english import is_english
-from curation.project.opening import (
+from curation.project.settings import (
     ACTIVE_ENCODER,
     THRESHOLD,
     active_encoder_id,
     get_setting,
     put_setting,
 )
-from curation.review.decisions import CHUNK, chunks
-from curation.review.opinions.priority import refresh_priority
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from db.columns import now

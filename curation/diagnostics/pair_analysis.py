@@ -15,9 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from curation.language.affixes import negative_affix
-from curation.language.antonyms import known_antonyms
-from curation.language.negators import Negator, find_negators
+from curation.language.negation import Negator, find_negators, known_antonyms, negative_affix
 from curation.language.tokens import (
     ABSOLUTE_NEGATORS,
     Analysis,

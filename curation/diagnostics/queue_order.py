@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.measures import Flag, distance_flag, hardness, suspicion
-from curation.project.opening import (
+from curation.project.settings import (
     REORDER_AFTER,
     THRESHOLD,
     active_encoder_id,

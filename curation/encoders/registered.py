@@ -10,7 +10,7 @@ from sqlmodel import col
 from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import BUILT_IN, resolve_encoder
 from curation.encoders.plugged_in import LOADERS
-from curation.project.opening import ACTIVE_ENCODER, get_setting
+from curation.project.settings import ACTIVE_ENCODER, get_setting
 from db.columns import now
 from db.engine import insert_new
 from db.errors import HedgerowError

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from curation.content_uids import canonical, words_of
-from curation.variants.edits import MAX_TEXT
+from curation.editing.variants import MAX_TEXT
 from db.errors import HedgerowError
 
 SEARCHED = 2 * MAX_TEXT

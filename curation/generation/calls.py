@@ -14,14 +14,14 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.generation.answers import AnswerProblem
-from curation.generation.examples.few_shot import Example, from_rows
+from curation.generation.examples import Example, from_rows
 from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
 from curation.generation.prompts import sample_cues
 from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 from db.errors import NothingToDo
 from db.models import (
     Anchor,

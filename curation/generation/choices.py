@@ -7,8 +7,8 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.generation.costs.estimate import TRIAL
-from curation.generation.costs.prices import price_of
+from curation.generation.estimate import TRIAL
+from curation.generation.prices import price_of
 from curation.generation.request import Budget, GenerationRequest, Price
 from db.errors import HedgerowError
 from db.models import Run

@@ -20,7 +20,7 @@ from sqlmodel import col
 from curation.content_uids import bucket
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import SPELLING, cue_list
-from curation.taxonomy.roles import ROLES, Role
+from curation.taxonomy.surface_check import ROLES, Role
 from db.columns import not_null
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, PromptVersion, Variant

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 from curation.validation import Missing
 
 OPENAI = "openai"

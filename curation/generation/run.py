@@ -3,18 +3,21 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine, Select, Text, cast, delete, func, select, update
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.diagnostics import measuring
+from curation.generation.answers import AnswerProblem
 from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
-from curation.generation.costs.ledger import Ledger, read_ledger
-from curation.generation.duplicates import check_alone, leave_out_made
 from curation.generation.event_loop import run_to_end
+from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
-from curation.generation.providers.chat.addresses import key_for
 from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.completions import key_for
 from curation.generation.providers.chat.retries import Asker
+from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.providers.writing_run import (
     carry_out_provider,
     check_provider,
@@ -22,17 +25,16 @@ from curation.generation.providers.writing_run import (
 )
 from curation.generation.request import KIND as KIND
 from curation.generation.request import OPENAI, GenerationRequest, ModelRequest
-from curation.generation.run_ending import require_success
 from curation.generation.run_report import missing_types, progress
 from curation.generation.worker import Worker
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
-from db.errors import RunPaused
+from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
-from db.models import CallState, Run
-from db.runs import create_run, refuse_a_second
+from db.models import Answer, CallState, ModelCall, Run
+from db.runs import UNFINISHED, create_run, get_run, refuse_a_second
 from db.settings import Settings
 
 
@@ -167,3 +169,143 @@ def work(context: RunContext) -> dict[str, Any]:
         "removed": removed,
         "complete": not by_model or not (missing or counts[CallState.FAILED]),
     }
+
+
+# -- How a run ends after its last call: done, paused or failed -----------------------------------
+
+
+def require_success(engine: Engine, run_id: int) -> dict[CallState, int]:
+    """Return the run's calls by state, unless every call failed.
+
+    Raises:
+        HedgerowError: calls were made, and none succeeded.
+        RunPaused: the server is the reason; its calls are open again.
+    """
+    with reading(engine) as session:
+        counts = count_calls(session, run_id)
+        problems = progress(session, run_id).problems
+    failed = counts[CallState.FAILED]
+    if counts[CallState.DONE] or not failed or not problems:  # skipped calls have no answers
+        return counts
+    most = next(iter(problems))
+    if most in PASSING:
+        with writing(engine) as session:
+            reopened = reopen(session, run_id)
+        if reopened:
+            raise RunPaused(
+                f"Paused: none of {failed:,} calls got an answer. The most frequent problem is "
+                f"'{most.value}'. Nothing is lost; resume when the server answers."
+            )
+    raise HedgerowError(
+        f"All {failed:,} calls failed. The most frequent problem is '{most.value}'. Read the "
+        "model's answers, then change the prompt or the model."
+    )
+
+
+# -- Prevents two runs from making the same calls -------------------------------------------------
+
+
+def check_alone(session: Session, run_id: int) -> None:
+    """Refuse to carry out a run while another run is making some of the same calls.
+
+    Raises:
+        HedgerowError: another run is; the message names it.
+    """
+    for other in _others_at_work(session, run_id):
+        if shared := _shared(session, run_id, other):
+            raise HedgerowError(
+                f"Run {other} is making {shared:,} of the same calls, so you would pay for them "
+                "twice; wait for it to finish, or cancel it."
+            )
+
+
+def _others_at_work(session: Session, run_id: int) -> list[int]:
+    """Return runs of this kind that are queued or running and whose process is alive."""
+    query = select(col(Run.id)).where(
+        col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.state).in_(UNFINISHED)
+    )
+    found = session.execute(query).scalars().all()
+    return [number for number in found if get_run(session, number).state in UNFINISHED]
+
+
+def _shared(session: Session, run_id: int, other: int) -> int:
+    mine, theirs = aliased(ModelCall), aliased(ModelCall)
+    query = (
+        select(func.count())
+        .select_from(mine)
+        .join(theirs, (col(theirs.key) == mine.key) & (col(theirs.run_id) == other))
+        .where(
+            col(mine.run_id) == run_id,
+            col(mine.state) == CallState.OPEN,
+            col(theirs.state) == CallState.OPEN,
+        )
+    )
+    return session.execute(query).scalar_one()
+
+
+def leave_out_made(session: Session, run_id: int) -> None:
+    """Remove calls that another run has made since this one was planned.
+
+    Untried calls are deleted. Calls that failed keep their answers and are closed as made
+    meanwhile. Calls in a batch stay because they are being answered.
+    """
+    needless = _needless(session, run_id)
+    if needless is None:
+        return
+    untried = needless.where(col(_MINE.attempts) == 0)
+    session.execute(delete(ModelCall).where(col(ModelCall.id).in_(untried)))
+    session.execute(
+        update(ModelCall)
+        .where(col(ModelCall.id).in_(needless))
+        .values(state=CallState.FAILED, problem=AnswerProblem.MADE.value)
+    )
+
+
+def count_left(session: Session, run_id: int) -> int:
+    """Number of calls that a run would make if it continued now."""
+    needless = _needless(session, run_id)
+    mine = select(func.count()).where(
+        col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN
+    )
+    if needless is not None:
+        mine = mine.where(col(ModelCall.id).not_in(needless))
+    return session.execute(mine).scalar_one()
+
+
+_MINE, _THEIRS = aliased(ModelCall), aliased(ModelCall)
+
+
+def _needless(session: Session, run_id: int) -> Select[int | None] | None:
+    """SQL: ids of a run's open calls for types that another run has received answers for since."""
+    planned = session.get_one(Run, run_id).created_at
+    since = (col(Run.finished_at).is_(None)) | (col(Run.finished_at) > planned)
+    others = select(col(Run.id)).where(
+        col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.attempt) > 0, since
+    )
+    numbers = session.execute(others).scalars().all()
+    if not numbers:
+        return None
+    made = (
+        select(col(_THEIRS.id))
+        .join(Answer, col(Answer.call_id) == _THEIRS.id)
+        .where(
+            col(_THEIRS.run_id).in_(numbers),
+            col(_THEIRS.anchor_id) == _MINE.anchor_id,
+            col(_THEIRS.role) == _MINE.role,
+            cast(col(_THEIRS.type_ids), Text) == cast(col(_MINE.type_ids), Text),
+            col(_THEIRS.state) == CallState.DONE,
+            col(Answer.created_at) > planned,
+        )
+        .exists()
+    )
+    return select(col(_MINE.id)).where(
+        col(_MINE.run_id) == run_id,
+        col(_MINE.state) == CallState.OPEN,
+        col(_MINE.batch) == "",
+        made,
+    )
+
+
+def calls_by_state(session: Session, run_id: int) -> dict[CallState, int]:
+    """The calls of a run by state; open calls are still to be made."""
+    return count_calls(session, run_id) | {CallState.OPEN: count_left(session, run_id)}

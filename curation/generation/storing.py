@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import RANDOM_SALT, bucket, variant_uid
+from curation.decisions.storing import chunks
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call
 from curation.generation.judging.question import Judgement
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
-from curation.review.decisions import chunks
 from curation.taxonomy.project_types import types_in_use
 from db.columns import now
 from db.models import Anchor, Answer, CallState, ModelCall, Variant

@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from curation.formatting import counted
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.costs.ledger import Ledger
+from curation.generation.ledger import Ledger
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from curation.generation.unstored_answers import STORE_AGAIN_SECONDS, Keeper, recover
-from curation.plurals import counted
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused

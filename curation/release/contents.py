@@ -25,8 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
-from curation.anchors.sources import of_sources
+from curation.anchors.revisions import of_current_revision, of_sources
 from curation.release.selection import Selection, selection_of
 from db.columns import now
 from db.models import (

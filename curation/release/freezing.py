@@ -27,15 +27,14 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
-from curation.anchors.sources import source_in_use
+from curation.anchors.revisions import of_current_revision, source_in_use
 from curation.content_uids import canonical
+from curation.decisions.status import Vote, live
+from curation.decisions.storing import RULE, counts_still
 from curation.diagnostics.measuring import measure_variants
 from curation.release.contents import LAST_DECISION, count_accepted, last_decision
 from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
-from curation.review.decisions import RULE, counts_still
-from curation.review.status import Vote, live
 from db.errors import HedgerowError
 from db.models import (
     Anchor,
@@ -315,7 +314,7 @@ def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
     """Return the number of people and models, whose verdict counted, and if it was adjudicated.
 
-    As in ``curation.review.status``, an adjudication outranks people, and people outrank models.
+    As in ``curation.decisions.status``, an adjudication outranks people, and people outrank models.
     Variants that people accepted only by a rule count as accepted by the rule, since nobody read
     them.
     """

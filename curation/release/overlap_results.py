@@ -18,8 +18,16 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.partial_files import clear_partials, new_partial
-from curation.release.overlap import SHORTEST, Overlap, SharedText
-from curation.release.overlap_fields import ANCHOR, NEGATIVE, POSITIVE, UNSUPPORTED, FieldOverlap
+from curation.release.overlap import (
+    ANCHOR,
+    NEGATIVE,
+    POSITIVE,
+    SHORTEST,
+    UNSUPPORTED,
+    FieldOverlap,
+    Overlap,
+    SharedText,
+)
 from db.errors import HedgerowError
 from db.models import Polarity, ReleaseItem
 from db.run_folders import make_folder

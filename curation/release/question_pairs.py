@@ -18,9 +18,8 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.plurals import counted
-from curation.release.portions import Portion, portion_of
-from curation.release.triples import Family, FamilyVariant, families
+from curation.formatting import counted
+from curation.release.triples import Family, FamilyVariant, Portion, families, portion_of
 from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
 from db.models import Polarity, Release, Split

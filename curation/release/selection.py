@@ -6,8 +6,8 @@ from sqlalchemy import ColumnElement, false, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.sources import of_sources
-from curation.project.opening import THRESHOLD, get_setting
+from curation.anchors.revisions import of_sources
+from curation.project.settings import THRESHOLD, get_setting
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.project_types import all_types
 from db.models import Diagnostic, Release, Status, Variant

@@ -12,9 +12,10 @@ from sqlalchemy import Connection, Select, func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
-from curation.anchors.sources import of_sources
-from curation.release.agreement_summary import agreement_summary
-from curation.review.decisions import counts_still
+from curation.anchors.revisions import of_sources
+from curation.decisions.storing import counts_still
+from curation.review.agreement.figures import By, figures, figures_by, sentences
+from curation.review.agreement.overlap import overlap
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.columns import Columns
 from db.models import (
@@ -288,3 +289,26 @@ def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
         ):  # earlier releases have no such key, and must stay equal
             del entry["origin"]
     return {entry.pop("id"): entry for entry in entries}
+
+
+# -- Agreement among the people who reviewed the variants behind a release ------------------------
+
+
+def agreement_summary(connection: Connection, sources: Collection[str] = ()) -> dict[str, Any]:
+    """Return agreement figures over all variants that several people decided independently.
+
+    Rejected variants count too: people mostly agree on released variants, because release selects
+    for agreement.
+
+    Args:
+        sources: names of the sources of the release; empty means all.
+
+    Returns:
+        The figures, their meaning, and the figures by type.
+    """
+    found = overlap(connection, sources).narrowed(independent=True)
+    together = figures(found)
+    return together.facts() | {
+        "meaning": sentences(together),
+        "types": {key: its.facts() for key, its in figures_by(found, By.TYPE).items()},
+    }

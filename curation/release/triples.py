@@ -4,16 +4,19 @@ The order depends only on content uids, so that equal releases give equal triple
 One anchor is in memory at a time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 from sqlmodel import col
 
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
+from curation.release.selection import OF_PAPER
+from curation.taxonomy.surface_check import Role, role_of
 from db.models import Polarity, ReleaseItem, Split
 
 BATCH = 5_000
@@ -154,3 +157,40 @@ def triples_of(family: Family) -> Iterator[TripleRow]:
             positive_uid=good.uid,
             negative_uid=bad.uid,
         )
+
+
+# -- The data portions of the paper's Table 2: which variants of an anchor are used ---------------
+
+
+Portion = Literal["all", "paper", "negation", "hedging"]
+"""The choices of data.
+
+'all': every type. 'paper': the paper's four negations and two hedges. 'negation': the paper's
+negations, with the original entailment as the positive, or with the anchor's paraphrases if it has
+none. 'hedging': the paper's hedges, with the original contradiction as the negative.
+"""
+
+
+def portion_of(
+    variants: Iterable[FamilyVariant], portion: Portion, *, roles: Mapping[str, str]
+) -> list[FamilyVariant]:
+    """Return the variants of an anchor that are used, in order.
+
+    Args:
+        roles: the role of each type, by id.
+    """
+    given = [(one, role_of(one.polarity, roles.get(one.type_id))) for one in variants]
+    entailed = any(one.type_id == ENTAILMENT for one, _ in given)
+    return [one for one, role in given if _is_in(portion, one.type_id, role, entailed=entailed)]
+
+
+def _is_in(portion: Portion, type_id: str, role: Role, *, entailed: bool) -> bool:
+    """Whether a variant is used, given whether its anchor has an original entailment."""
+    of_paper = type_id in OF_PAPER
+    if portion == "negation":
+        if role == "paraphrase":
+            return type_id == ENTAILMENT or not entailed
+        return of_paper and role == "negation"
+    if portion == "hedging":
+        return type_id == CONTRADICTION or (of_paper and role == "hedge")
+    return of_paper or portion == "all"

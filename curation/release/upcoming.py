@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.reviewers import reviewer_names
 from curation.release.contents import (
     Changes,
     Contents,
@@ -24,7 +25,6 @@ from curation.release.contents import (
 )
 from curation.release.freezing import list_releases
 from curation.release.selection import Selection, default_selection, selection_of
-from curation.review.people.reviewers import reviewer_names
 from db.models import Anchor, Polarity, Release, ReleaseItem, Status, TypeRow, Variant
 
 COUNTED_AGAIN = 20_000

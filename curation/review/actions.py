@@ -1,16 +1,15 @@
 """The actions of a reviewer: accept, reject, edit, retype, undo.
 
-Every action receives the card that was shown (see ``curation.review.shown_card``).
+Every action receives the card that was shown (see ``curation.decisions.shown_card``).
 """
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.assignment.begun import is_asked
-from curation.review.decisions import store_decisions
-from curation.review.history import replacement_of
-from curation.review.shown_card import (
+from curation.decisions.assignment import is_asked
+from curation.decisions.history import replacement_of
+from curation.decisions.shown_card import (
     MAX_NOTE,
     ActionOutcome,
     ShownCard,
@@ -23,8 +22,9 @@ from curation.review.shown_card import (
     shown,
     shown_variant,
 )
+from curation.decisions.storing import store_decisions
+from curation.editing.variants import MAX_TEXT, edit
 from curation.review.undo import Undone, retract_action, undo
-from curation.variants.edits import MAX_TEXT, edit
 from db.errors import HedgerowError
 from db.models import Status, Variant, Verdict
 

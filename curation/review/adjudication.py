@@ -11,11 +11,10 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
-from curation.anchors.sources import is_bundled
-from curation.review.decisions import chunks, counts_still
-from curation.review.history import is_settlement, not_retracted
-from curation.review.people.reviewers import shown_name, whose
+from curation.anchors.revisions import is_bundled, of_current_revision
+from curation.decisions.history import is_settlement, not_retracted
+from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.storing import chunks, counts_still
 from curation.review.queue import Queue, in_queue
 from db.models import (
     Anchor,

@@ -18,12 +18,12 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.lookup import source_named
+from curation.decisions.roles import Role, require
+from curation.decisions.storing import RULE, bulk_store_decisions
 from curation.diagnostics.measures import Flag
-from curation.project.opening import active_encoder_id
-from curation.review.decisions import RULE, bulk_store_decisions
-from curation.review.opinions.rule_clause import OpinionClause, opinion_clause
-from curation.review.opinions.stored import find_judge
-from curation.review.people.roles import Role, require
+from curation.diagnostics.opinion_priority import OpinionClause, opinion_clause
+from curation.diagnostics.opinions import find_judge
+from curation.project.settings import active_encoder_id
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason

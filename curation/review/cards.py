@@ -1,20 +1,17 @@
 """Cards: variants with everything that a reviewer needs to judge them."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sqlalchemy import (
-    Row,
-    Select,
-    func,
-    select,
-)
+from sqlalchemy import Row, Select, func, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
+from curation.anchors.lookup import FoundAnchor, Revision, anchor_history, one_anchor
+from curation.anchors.revisions import of_current_revision
+from curation.decisions.notes import is_kept
 from curation.diagnostics.measures import Flag
-from curation.project.opening import active_encoder_id
-from curation.review.notes import is_kept
+from curation.project.settings import THRESHOLD, active_encoder_id, get_setting
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -136,3 +133,34 @@ def family(session: Session, anchor_id: int) -> list[Card]:
         .order_by(col(Variant.status) == Status.SUPERSEDED, col(TypeRow.ordinal), col(Variant.id))
     )
     return [_card(row) for row in session.execute(query)]
+
+
+# -- An anchor with all its variants and revisions, read in one transaction -----------------------
+
+
+class WholeAnchor(NamedTuple):
+    """An anchor, its variants and its revisions, the first revision first."""
+
+    anchor: FoundAnchor
+    variants: list[Card]
+    revisions: list[Revision]
+
+
+def whole_anchor(session: Session, uid: str) -> WholeAnchor | None:
+    """The anchor with this uid, retired or not; None if it does not exist."""
+    anchor = one_anchor(session, uid)
+    if anchor is None:
+        return None
+    return WholeAnchor(anchor, family(session, anchor.id), anchor_history(session, anchor.id))
+
+
+class MeasuredCard(NamedTuple):
+    """A variant's card, and the current Levenshtein threshold in characters."""
+
+    card: Card
+    threshold: int
+
+
+def measured_card(session: Session, variant_id: int) -> MeasuredCard:
+    """A variant with the threshold for its measurements."""
+    return MeasuredCard(card(session, variant_id), int(get_setting(session, THRESHOLD)))

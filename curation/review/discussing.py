@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
-from curation.review.history import not_retracted
-from curation.review.notes import clean_lines
-from curation.review.people.reviewers import is_by, shown_name
-from curation.review.shown_card import MAX_NOTE
+from curation.anchors.revisions import of_current_revision
+from curation.decisions.history import not_retracted
+from curation.decisions.notes import clean_lines
+from curation.decisions.reviewers import is_by, shown_name
+from curation.decisions.shown_card import MAX_NOTE
 from db.errors import HedgerowError
 from db.models import (
     Anchor,

@@ -34,8 +34,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.sources import is_bundled
-from curation.review.assignment.begun import (
+from curation.anchors.revisions import is_bundled
+from curation.decisions.assignment import (
     any_begun,
     count_begun,
     groups,
@@ -43,8 +43,8 @@ from curation.review.assignment.begun import (
     lacks,
     unfinished,
 )
-from curation.review.decisions import chunks, counts_still
-from curation.review.history import not_retracted
+from curation.decisions.history import not_retracted
+from curation.decisions.storing import chunks, counts_still
 from db.models import (
     Decision,
     Reviewer,

@@ -1,6 +1,6 @@
 """Settle a conflict with a decision that outranks the verdicts that contradict each other.
 
-It is stored as an adjudication (see ``curation.review.status``). Until it is undone, other
+It is stored as an adjudication (see ``curation.decisions.status``). Until it is undone, other
 decisions on the variant change nothing, so a later decision on a settled variant must settle it
 again.
 """
@@ -11,10 +11,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.decisions import chunks
+from curation.decisions.history import is_settlement
+from curation.decisions.shown_card import ShownCard, find_variant, shown
+from curation.decisions.storing import chunks
 from curation.review.gold.items import gold_items
-from curation.review.history import is_settlement
-from curation.review.shown_card import ShownCard, find_variant, shown
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, Status, Variant
 

@@ -1,28 +1,28 @@
 """Undo a reviewer's actions by adding rows, so that nothing is deleted."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import bindparam, func, select
+from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
+from curation.decisions.history import not_retracted
+from curation.decisions.notes import OwnNote, latest_note, retract_note
+from curation.decisions.reviewers import is_by, shown_name, whose
+from curation.decisions.shown_card import quoted
+from curation.decisions.storing import StatusChange, bulk_store_decisions, chunks
+from curation.decisions.variant_rows import PERSON
+from curation.editing.cues import restore_cues
 from curation.review.discussing import OwnMark, latest_mark, undo_mark
 from curation.review.drafts import DraftKind, find_draft, keep_draft
-from curation.review.history import not_retracted
-from curation.review.notes import OwnNote, latest_note, retract_note
-from curation.review.people.reviewers import is_by
-from curation.review.shown_card import quoted
 from curation.taxonomy.built_in import GUIDELINE_VERSION
-from curation.variants.cue_corrections import restore_cues
-from curation.variants.writers import PERSON
 from db.columns import now
 from db.errors import HedgerowError
-from db.models import CueCorrection, Decision, MarkKind, Variant, Verdict
+from db.models import CueCorrection, Decision, MarkKind, Reviewer, Status, Variant, Verdict
 
 
 class Done(StrEnum):
@@ -223,3 +223,63 @@ def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
         query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(some))
         found |= dict(session.execute(query).all())
     return found
+
+
+# -- Decisions on a card that another person or window had decided on just before -----------------
+
+
+class LateDecision(NamedTuple):
+    """A decision made on a card that was on the screen when another decision was stored.
+
+    Attributes:
+        text: the variant's text.
+        status: the variant's current status.
+    """
+
+    id: int
+    reviewer_id: int
+    reviewer: str
+    verdict: Verdict
+    reason: str
+    settles: bool
+    text: str
+    status: Status
+
+
+# Built once, because every card that is drawn needs it.
+_OWN = aliased(Decision)
+_LATE = (
+    select(
+        col(Decision.id),
+        whose(),
+        shown_name(),
+        col(Decision.verdict),
+        col(Decision.reason),
+        col(Decision.adjudicates),
+        col(Variant.text),
+        col(Variant.status),
+    )
+    .join(_OWN, col(_OWN.variant_id) == col(Decision.variant_id))
+    .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+    .join(Variant, col(Variant.id) == col(Decision.variant_id))
+    .where(
+        col(_OWN.action_id).in_(bindparam("actions", expanding=True)),
+        col(Decision.id) > col(_OWN.id),
+        col(Decision.variant_version) <= col(_OWN.variant_version),
+        col(Decision.action_id) != col(_OWN.action_id),
+        col(Decision.verdict) != Verdict.RETRACT,
+        col(Variant.verdicts_by) == "",
+    )
+    .order_by(col(Decision.id))
+)
+
+
+def late_decisions(session: Session, action_ids: Collection[str]) -> list[LateDecision]:
+    """Decisions made after one of these actions on a card drawn before it, in order of time.
+
+    If several people are assigned to the variant, only after all of them have decided.
+    """
+    if not action_ids:
+        return []
+    rows = session.connection().execute(_LATE, {"actions": list(action_ids)})
+    return [LateDecision(*row) for row in rows]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 
 DELIMITERS = {

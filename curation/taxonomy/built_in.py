@@ -15,8 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from curation.taxonomy.roles import ROLES, Polarity, Role
-from curation.taxonomy.surface_check import ConditionalWords
+from curation.taxonomy.surface_check import ROLES, ConditionalWords, Polarity, Role
 from curation.taxonomy.surface_check import Scope as Scope
 from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
 from curation.taxonomy.surface_check import TokenClass as TokenClass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.roles import ROLES, Role
+from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
 
 

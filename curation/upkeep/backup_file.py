@@ -19,13 +19,15 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
+from curation.decisions.roles import Role, require
 from curation.partial_files import PART, clear_partials, new_partial
-from curation.review.people.roles import Role, require
-from curation.similar.stored_embeddings import FOLDER as EMBEDDINGS
+from curation.similar import FOLDER as EMBEDDINGS
 from curation.upkeep.copying import Report, copy_database
 from db.engine import create_engine, explained
 from db.errors import HedgerowError
+from db.execution import RunContext
 from db.migrate import current_revision
+from db.run_folders import make_folder
 from db.settings import Settings
 
 MANIFEST, DATABASE, ARTIFACTS = "manifest.json", "hedgerow.db", "hedgerow_data/"
@@ -196,3 +198,25 @@ def _add(archive: zipfile.ZipFile, files: list[Path], settings: Settings, report
             continue
         stored += 1
     return stored
+
+
+# -- The run that backs up a project. The Settings page starts it ---------------------------------
+
+
+KIND = "backup"
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Write a backup to the project's backup folder.
+
+    The parameter ``artifacts`` says whether to include models, exports and logs.
+    """
+    folder = make_folder(backup_folder(context.settings))
+    made = make_backup(
+        context.engine,
+        context.settings,
+        folder / name_for_now(),
+        artifacts=context.parameters["artifacts"],
+        report=context.update,
+    )
+    return made.facts

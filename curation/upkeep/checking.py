@@ -1,24 +1,115 @@
 """Check a project's consistency, and recompute derived values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
-from curation.review.people.roles import Role, require
-from curation.upkeep import database_checks, file_checks, kept_values, run_checks
-from curation.upkeep.found import Check
+from curation.decisions.roles import Role, require
+from curation.upkeep import kept_values
+from curation.upkeep.kept_values import Check, Found
+from db.columns import db_now, now
 from db.engine import reading, writing
+from db.execution import RunContext
+from db.models import BenchmarkResult, Encoder, Lease, Run, RunState
+from db.runs import dead_runs
 from db.settings import Settings
+
+# -- Checks for leftovers of processes that ended unexpectedly: runs and leases -------------------
+
+
+def _dead(session: Session, settings: Settings) -> Found:
+    runs = dead_runs(session)
+    return Found(len(runs), f"run {runs[0].id}, {runs[0].kind}" if runs else "")
+
+
+def _end(session: Session, found: Found) -> None:
+    """Store the state that readers derive: interrupted, so that the run can be started again."""
+    for run in dead_runs(session):
+        session.execute(
+            update(Run)
+            .where(col(Run.id) == run.id, col(Run.attempt) == run.attempt)
+            .values(state=RunState.INTERRUPTED, message=run.message, finished_at=now())
+        )
+
+
+def _expired(session: Session, settings: Settings) -> Found:
+    query = select(func.count()).select_from(Lease).where(col(Lease.until) <= db_now())
+    return Found(session.execute(query).scalar_one())
+
+
+def _clear(session: Session, found: Found) -> None:
+    session.execute(delete(Lease).where(col(Lease.until) <= db_now()))
+
+
+LEFTOVERS = (
+    Check(
+        id="runs", title="Runs marked as running whose process has ended", find=_dead, repair=_end
+    ),
+    Check(
+        id="leases", title="Expired leases of cards", find=_expired, repair=_clear, harmless=True
+    ),
+)
+
+
+# -- Checks of the data folder against the rows that refer to its files ---------------------------
+
+
+_RUNS = "runs"
+"""The subfolder of the data folder with one folder per run (see ``db.runs.create_run``)."""
+
+
+def _named_files(session: Session) -> Iterator[str]:
+    """Files in rows, relative to the data folder: models, and rows of benchmark results."""
+    for column in (col(Encoder.path), col(BenchmarkResult.file)):
+        yield from session.execute(select(column).where(column != "")).scalars()
+
+
+def _missing(session: Session, settings: Settings) -> Found:
+    gone = [name for name in _named_files(session) if not (settings.data_folder / name).exists()]
+    return Found(len(gone), gone[0] if gone else "")
+
+
+def _ownerless(session: Session, settings: Settings) -> Found:
+    owned = set(session.execute(select(col(Run.folder))).scalars())
+    folder = settings.data_folder / _RUNS
+    folders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    left = [path for path in folders if f"{_RUNS}/{path.name}" not in owned and _is_a_runs(path)]
+    return Found(len(left), str(left[0]) if left else "")
+
+
+def _is_a_runs(path: Path) -> bool:
+    """Whether the folder has the name of a run's folder. Others belong to users."""
+    return path.name.partition("-")[0].isdigit()
+
+
+FILES = (
+    Check(
+        id="missing-files",
+        title="Files that the database refers to",
+        find=_missing,
+        advice="Restore them from a backup, or delete the run ('hedgerow runs delete ID').",
+    ),
+    Check(
+        id="ownerless-folders",
+        title="Folders of runs that are not in the database",
+        find=_ownerless,
+        advice="Check them, and delete those that nobody needs.",
+    ),
+)
+
 
 Report = Callable[[int, int, str], None]
 
 CHECKS: tuple[Check, ...] = (
-    *database_checks.CHECKS,
     *kept_values.CHECKS,
-    *file_checks.CHECKS,
-    *run_checks.CHECKS,
+    *kept_values.CHECKS,
+    *FILES,
+    *LEFTOVERS,
 )
 """All checks in order."""
 
@@ -127,3 +218,19 @@ def _made(check: Check, engine: Engine, settings: Settings, *, repair: bool) -> 
         repaired=repaired,
         advice=check.advice,
     )
+
+
+# -- The run that checks a project. The Settings page starts it -----------------------------------
+
+
+KIND = "check"
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Run all checks, and repairs if the parameter ``repair`` is true."""
+    return check_project(
+        context.engine,
+        context.settings,
+        repair=context.parameters["repair"],
+        report=context.update,
+    ).facts

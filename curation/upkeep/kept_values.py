@@ -1,18 +1,58 @@
-"""Check the derived columns of variants, releases and gold items."""
+"""Checks of the database: damage, missing rows, and derived columns."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.status import Standing
+from curation.decisions.storing import CHUNK, compute_standing, kept_columns, refresh_status
 from curation.release.freezing import content_hash, content_line
-from curation.review.decisions import CHUNK, compute_standing, kept_columns, refresh_status
-from curation.review.status import Standing
-from curation.upkeep.found import Check, Found
 from db.models import Anchor, Decision, GoldItem, Release, ReleaseItem, TypeRow, Variant
 from db.settings import Settings
+from db.trigrams import TABLES, rebuild
+
+# -- The definition of a check: how to find problems, and how to repair them ----------------------
+
+
+class Found(NamedTuple):
+    """The number of problems, and one of them.
+
+    Attributes:
+        ids: the ids of the rows, if a repair needs them.
+    """
+
+    number: int = 0
+    example: str = ""
+    ids: tuple[int, ...] = ()
+
+
+Find = Callable[[Session, Settings], Found]
+Repair = Callable[[Session, Found], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One check.
+
+    Attributes:
+        id: the name for scripts.
+        title: what is checked, for people.
+        find: finds problems without changing anything.
+        repair: repairs all problems; None if only a person can.
+        advice: what that person has to do.
+        harmless: whether the findings are not problems.
+    """
+
+    id: str
+    title: str
+    find: Find
+    repair: Repair | None = None
+    advice: str = ""
+    harmless: bool = False
 
 
 def _wrong_standing(session: Session) -> Iterator[tuple[int, str]]:
@@ -124,4 +164,69 @@ CHECKS = (
         find=_gold,
         advice="Remove it ('hedgerow review gold remove UID'), and add it again.",
     ),
+)
+
+
+# -- Checks of the database itself: damage, and references to missing rows ------------------------
+
+
+_MOST = 100
+"""Maximum number of problems that SQLite reports."""
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _damage(session: Session, settings: Settings) -> Found:
+    if not _is_sqlite(session):
+        return Found()
+    lines = list(session.execute(text(f"PRAGMA integrity_check({_MOST})")).scalars())
+    return Found() if lines == ["ok"] else Found(len(lines), lines[0])
+
+
+def _references(session: Session, settings: Settings) -> Found:
+    if not _is_sqlite(session):
+        return Found()
+    rows = session.execute(text("PRAGMA foreign_key_check")).all()
+    if not rows:
+        return Found()
+    table, number, parent, _ = rows[0]
+    return Found(len(rows), f"row {number} of {table}, which refers to a missing row of {parent}")
+
+
+def _unsearchable(session: Session, settings: Settings) -> Found:
+    """Texts missing from the search index, and entries of the index without a text."""
+    if not _is_sqlite(session):
+        return Found()
+    total, example = 0, ""
+    for table, key in TABLES.items():
+        indexed = f"SELECT id FROM {table}_search_docsize"
+        stored = f"SELECT {key} FROM {table}"
+        for one, other in ((stored, indexed), (indexed, stored)):
+            query = f"WITH b(a) AS ({one} EXCEPT {other}) SELECT count(*), min(a) FROM b"
+            count, first = session.execute(text(query)).one()
+            if count:
+                total, example = total + count, example or f"row {first} of {table}"
+    return Found(total, example)
+
+
+def _index_again(session: Session, found: Found) -> None:
+    rebuild(session)
+
+
+DAMAGE = (
+    Check(
+        id="integrity",
+        title="Database file",
+        find=_damage,
+        advice="The file is damaged. Stop Hedgerow, and replace the file with a backup.",
+    ),
+    Check(
+        id="references",
+        title="References between rows",
+        find=_references,
+        advice="Another program has changed the database. Restore an earlier backup.",
+    ),
+    Check(id="search", title="Search index", find=_unsearchable, repair=_index_again),
 )

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.people.roles import Role, require
+from curation.decisions.roles import Role, require
 from curation.upkeep.backup_file import ARTIFACTS, DATABASE, FORMAT, MANIFEST
 from curation.upkeep.copying import Report, copy_database, require_empty
 from db.engine import create_engine, writing

@@ -62,7 +62,7 @@ class Decision(SQLModel, table=True):
 class Lease(SQLModel, table=True):
     """A variant whose card is on a screen, until the lease expires by the database's clock.
 
-    ``window`` is a reviewer's browser window. See ``curation.review.leases``.
+    ``window`` is a reviewer's browser window. See ``curation.decisions.leases``.
     """
 
     variant_id: int = Field(primary_key=True, foreign_key="variant.id")

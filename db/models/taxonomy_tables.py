@@ -53,7 +53,7 @@ class TypeVersion(SQLModel, table=True):
 class PromptVersion(SQLModel, table=True):
     """A versioned prompt file or a person's edited copy of one.
 
-    ``examples``: the examples in the prompt, as ``curation.generation.examples.few_shot.Example``.
+    ``examples``: the examples in the prompt, as ``curation.generation.examples.Example``.
     """
 
     __tablename__ = "prompt_version"

@@ -13,7 +13,7 @@ from db.models.conventions import EMPTY, FALSE, FROM_THE_START, ZERO, time_stamp
 
 
 class Status(StrEnum):
-    """The status of a variant, derived from its decisions (see ``curation.review.status``)."""
+    """The status of a variant, derived from its decisions (see ``curation.decisions.status``)."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -53,7 +53,7 @@ def _model_only_index(*order: str) -> Index:
 def _begun_index(order: str) -> Index:
     """The index for begun variants, which need verdicts of more people, in one order.
 
-    It is empty without an assignment. See ``curation.review.assignment.begun``.
+    It is empty without an assignment. See ``curation.decisions.assignment``.
     """
     return Index(
         f"ix_variant_begun_{order}",

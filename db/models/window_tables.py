@@ -13,7 +13,7 @@ class ReviewPosition(SQLModel, table=True):
     """A reviewer's position in one browser window, so that a new window continues there.
 
     ``place`` has the queue, type, source, order and view, and ``variant_id`` is the card. See
-    ``curation.review.positions``.
+    ``curation.review.drafts``.
     """
 
     __tablename__ = "review_position"

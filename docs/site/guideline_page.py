@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from curation.editing.own_types import ORIGINAL_TYPES
 from curation.taxonomy.built_in import GUIDELINE_VERSION, TAXONOMY, guideline_of
 from curation.taxonomy.guideline import ExampleKind, GuidelineExample, parse_guideline
-from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 
 _HEAD = f"""\
 # Reviewing guideline

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.sources import source_in_use
+from curation.anchors.revisions import source_in_use
 from curation.review import discussing
 from curation.review.actions import find_variant
 from curation.review.adjudication import ConflictOrder, GivenVerdict

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.sources import source_in_use, sources_in_use
+from curation.anchors.revisions import source_in_use, sources_in_use
+from curation.decisions.reviewers import reviewer_names
 from curation.review.agreement.figures import By, Figures, Group, figures, figures_by
 from curation.review.agreement.overlap import Overlap, overlap
-from curation.review.people.reviewers import reviewer_names
 from db.errors import HedgerowError
 
 Row = dict[str, Any]

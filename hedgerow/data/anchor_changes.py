@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.attributes import set_facts as set_attributes
-from curation.anchors.carry_over import carry_over, proposals
-from curation.anchors.changes import (
+from curation.editing.anchors import (
     SuspiciousText,
     correct_anchor,
     get_anchor,
     restore_anchors,
     retire_anchors,
 )
+from curation.editing.attributes import set_facts as set_attributes
+from curation.editing.carry_over import carry_over, proposals
 from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Status

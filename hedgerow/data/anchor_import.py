@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.anchors.importing.adding import Plan, Request, add, plan
-from curation.anchors.importing.insert import Added
-from curation.anchors.importing.labels import LabelledTable, read_file, with_labels
-from curation.anchors.importing.nli_texts import Originals
-from curation.anchors.importing.preview import Fate, FileRow, Preview
-from curation.plurals import counted
+from curation.formatting import counted
+from curation.importing.anchor_preview import Fate, FileRow, Preview
+from curation.importing.anchor_storing import Added
+from curation.importing.anchors import Plan, Request, add, plan
+from curation.importing.labels import LabelledTable, read_file, with_labels
+from curation.importing.originals import Originals
 from curation.tables.columns import FileTable
 from curation.tables.files import parts_of_path
 from curation.tables.table import Format, open_table

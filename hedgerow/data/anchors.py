@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from curation.anchors.importing.adding import Request
-from curation.anchors.importing.insert import MAX_SOURCE, About
-from curation.anchors.importing.labels import parse_meanings
 from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
+from curation.importing.anchor_storing import MAX_SOURCE, About
+from curation.importing.anchors import Request
+from curation.importing.labels import parse_meanings
 from curation.tables.table import Format
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading
 from hedgerow.asked import split_of
 from hedgerow.data import anchor_changes

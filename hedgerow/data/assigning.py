@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.review.assignment.plan import Plan, current_plan
-from curation.review.assignment.planning import assign as assign_plan
-from curation.review.assignment.progress import progress
-from curation.review.assignment.quotas import all_quotas, shares_of, work_done
-from curation.review.assignment.quotas import set_quota as store_quota
-from curation.review.people.reviewers import find_person
+from curation.decisions.assignment import Plan, current_plan
+from curation.decisions.assignment_progress import assign as assign_plan
+from curation.decisions.assignment_progress import progress
+from curation.decisions.quotas import all_quotas, shares_of, work_done
+from curation.decisions.quotas import set_quota as store_quota
+from curation.decisions.reviewers import find_person
 from db.engine import reading, writing
 from hedgerow.home import Home
 

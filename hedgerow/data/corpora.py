@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from curation.corpora.corpus import CORPORA, corpus
-from curation.corpora.corpus_run import KIND, loaded_anchors, parameters
-from curation.corpora.loading import Loaded, load_first
+from curation.importing.corpora import Loaded, load_first
+from curation.importing.corpus_run import KIND, loaded_anchors, parameters
 from db.engine import reading, writing
 from db.runs import ensure_run
 from hedgerow.home import Home, reviewer_id

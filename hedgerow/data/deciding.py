@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.anchors.changes import get_anchor
+from curation.decisions.notes import add_note, count_notes
+from curation.decisions.reviewers import find_reviewer
 from curation.diagnostics.measuring import stored_flags
+from curation.editing.anchors import get_anchor
+from curation.editing.own_variants import write_variant
 from curation.review import actions
 from curation.review.bulk import Matches, apply_rule, find_matches, parse_rule
-from curation.review.notes import add_note, count_notes
-from curation.review.people.reviewers import find_reviewer
 from curation.review.settling import shown_to_settle
 from curation.taxonomy.reject_reasons import check_note, reject_reason
-from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant, Verdict

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.anchors.lookup import source_named
-from curation.generation.costs.estimate import RunEstimate, estimate
-from curation.generation.costs.prices import price_of, price_under
+from curation.generation.estimate import RunEstimate, estimate
+from curation.generation.prices import price_of, price_under
 from curation.generation.prompts import find_version, seed_prompts
-from curation.generation.providers.chat.addresses import require_key
+from curation.generation.providers.chat.completions import require_key
 from curation.generation.providers.forecast import Forecast, can_forecast, forecast
 from curation.generation.request import KIND, OPENAI, GenerationRequest
 from curation.generation.run import checked_request, request_generation
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 from curation.validation import FieldPath, in_words
 from db.engine import reading, writing
 from db.errors import HedgerowError

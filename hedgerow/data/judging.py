@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from curation.generation.costs.estimate import RunEstimate
-from curation.generation.costs.prices import price_under
-from curation.generation.judging.consistency import of_sample
+from curation.generation.estimate import RunEstimate
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.judging.opinion_run import broken_off, request_opinions
+from curation.generation.prices import price_under
 from curation.generation.prompts import JUDGE, find_version, seed_prompts
-from curation.generation.providers.chat.addresses import require_key
+from curation.generation.providers.chat.completions import require_key
+from curation.review.calibration.consistency import of_sample
 from curation.review.calibration.sample import get_sample
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types

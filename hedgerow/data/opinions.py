@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from curation.review.opinions import stored
-from curation.review.opinions.agreement import Agreement, agreement
-from curation.review.opinions.stored import GivenOpinion, Judge, judges
+from curation.diagnostics import opinions
+from curation.diagnostics.opinion_agreement import Agreement, agreement
+from curation.diagnostics.opinions import GivenOpinion, Judge, judges
 from db.engine import reading, writing
 from hedgerow.asked import uid as one_uid
 from hedgerow.home import Home, reviewer_id
@@ -17,7 +17,7 @@ def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
     with writing(home.engine) as session:
         variant_id = find_variant(session, one_uid(uid)).id
         who = reviewer_id(session, home.settings, reviewer)
-        return stored.show_opinions(session, variant_id, reviewer_id=who, own_first=False)
+        return opinions.show_opinions(session, variant_id, reviewer_id=who, own_first=False)
 
 
 def agreements(home: Home) -> list[tuple[Judge, list[Agreement]]]:

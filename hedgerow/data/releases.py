@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.release.contents import release_facts
-from curation.release.export import release_folder, zip_file
+from curation.release.export import release_folder
 from curation.release.export.file_formats import features_of
 from curation.release.export.table_rows import TABLES, Table, read_table
 from curation.release.freezing import create_release, get_release, list_releases
@@ -301,7 +301,7 @@ def export(
         HedgerowError: as in `Release.export`.
     """
     if zipped:
-        zip_file.check_zip_place(folder)  # before anything is changed
+        release_folder.check_zip_place(folder)  # before anything is changed
     with reading(home.engine) as session, progress_bar() as report:
         release = get_release(session, number)
         compared = compare(session, home.settings.data_folder, release, report=report)
@@ -314,4 +314,4 @@ def export(
             compared=compared,
             progress=report,
         )
-    return Exported(release.number, place, zip_file.zip_export(place) if zipped else None)
+    return Exported(release.number, place, release_folder.zip_export(place) if zipped else None)

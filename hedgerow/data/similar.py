@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from curation.review.actions import find_variant
-from curation.similar.lookup import similar_variants
+from curation.similar import similar_variants
 from db.engine import reading
 from hedgerow.asked import uid as one_uid
 from hedgerow.home import Home
@@ -20,7 +20,7 @@ def similar(home: Home, uid: str, limit: int) -> pd.DataFrame:
     """See `hedgerow.Project.similar_variants`."""
     import pandas as pd
 
-    from curation.similar.embedding_run import KIND as EMBED
+    from curation.similar import KIND as EMBED
     from hedgerow.runs.running import carry_out_one
 
     with reading(home.engine) as session:

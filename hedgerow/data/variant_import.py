@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curation.plurals import counted
+from curation.formatting import counted
+from curation.importing.column_roles import ColumnRoles
+from curation.importing.variant_preview import Preview
+from curation.importing.variants import Plan, Request, add, plan, read
 from curation.tables.files import Parts, parts_of_path
 from curation.tables.table import Table, open_table
 from curation.taxonomy.project_types import all_types
-from curation.variants.importing.adding import Plan, Request, add, plan, read
-from curation.variants.importing.preview import Preview
-from curation.variants.importing.roles import ColumnRoles
 from db.engine import reading, writing
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by

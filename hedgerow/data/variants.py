@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curation.anchors.importing.insert import MAX_SOURCE, About
-from curation.anchors.sources import source_in_use
+from curation.anchors.revisions import source_in_use
 from curation.diagnostics.distributions import STATUSES, Scope
 from curation.diagnostics.variant_table import VariantRow, variant_rows
+from curation.importing.anchor_storing import MAX_SOURCE, About
+from curation.importing.cells import parse_meanings
+from curation.importing.variants import Request
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
-from curation.variants.importing.adding import Request
-from curation.variants.importing.cells import parse_meanings
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from curation.generation.providers.chat.addresses import require_key
+from curation.generation.providers.chat.completions import require_key
 from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
 from hedgerow.home import Home, asked_by

@@ -8,7 +8,7 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from curation.project.counts import project_counts
+from curation.overview.counts import project_counts
 from curation.taxonomy.project_types import types_version
 from db.errors import HedgerowError
 from pages.api.answers import as_json

@@ -8,8 +8,8 @@ from pathlib import Path
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
-from curation.anchors.changes import retire_anchor
-from curation.project.opening import PRACTISE_FIRST, put_setting
+from curation.editing.anchors import retire_anchor
+from curation.project.settings import PRACTISE_FIRST, put_setting
 from curation.review import actions
 from curation.review.gold.items import mark
 from db.engine import writing

@@ -11,9 +11,9 @@ from oidc_provider_mock import User, run_server_in_thread
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import Engine
 
+from curation.decisions.assignment_progress import assign
+from curation.decisions.quotas import set_quota
 from curation.review import actions
-from curation.review.assignment.planning import assign
-from curation.review.assignment.quotas import set_quota
 from db.engine import writing
 from db.models import Verdict
 from tests.browser.conftest import Share

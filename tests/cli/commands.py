@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.review.actions import accept, shown
 from db.engine import writing
 from db.settings import load_settings

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import cli
 from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split

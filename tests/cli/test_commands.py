@@ -30,7 +30,7 @@ from cli import terminal
 from cli.options import as_cap, as_option
 from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.request import Budget, GenerationRequest
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError

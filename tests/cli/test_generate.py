@@ -10,10 +10,10 @@ from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
-from curation.generation.costs.prices import set_price
+from curation.generation.prices import set_price
 from curation.generation.request import Price
 from curation.generation.run import checked_request, request_generation
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import writing
 from db.models import Anchor, RunState, Source, Split, Variant
 from db.settings import load_settings

@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 
 import hedgerow
 from curation.generation.providers import waiting
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.models import Answer, CallState, ModelCall, Opinion, Run, Split, Variant

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from curation.generation.providers.writing_run import seed_of
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.models import Encoder, Source, Variant, VariantCosine
 from db.settings import load_settings

@@ -11,8 +11,9 @@ from sqlalchemy import func, select, text
 from sqlmodel import col
 
 from curation.corpora.corpus import FIRST
-from curation.project.counts import LAST_RUNS
-from curation.project.opening import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD, open_project
+from curation.overview.counts import LAST_RUNS
+from curation.overview.project_settings import open_project
+from curation.project.settings import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD
 from curation.taxonomy.built_in import TAXONOMY
 from db.engine import reading, writing
 from db.models import RunMetric, RunState, Status, Variant

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 import cli
 from curation.content_uids import variant_uid
-from curation.generation.costs.prices import set_price
 from curation.generation.judging.opinion_request import KIND
+from curation.generation.prices import set_price
 from curation.generation.request import Price
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.models import ModelCall, Opinion, RunState, Source, Status, Variant
 from db.runs import list_runs

@@ -24,7 +24,7 @@ from sqlalchemy import Engine, text
 from websockets.exceptions import InvalidStatus
 
 from cli.serve import FIRST_PORT
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import RunState

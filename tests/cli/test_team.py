@@ -12,13 +12,14 @@ import cli
 import hedgerow
 from cli.options import open_home
 from curation.corpora.corpus import STARTER
-from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, open_project
+from curation.decisions.assignment import Plan
+from curation.decisions.notes import add_note
+from curation.decisions.reviewers import LABELS
+from curation.overview.project_settings import open_project
+from curation.project.settings import GOLD_RATE, PRACTISE_FIRST
 from curation.review import actions
 from curation.review.actions import shown
-from curation.review.assignment.plan import Plan
 from curation.review.calibration import figures
-from curation.review.notes import add_note
-from curation.review.people.reviewers import LABELS
 from db.engine import writing
 from db.models import Source, Variant
 from db.settings import load_settings

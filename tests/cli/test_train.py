@@ -20,7 +20,7 @@ import cli
 from curation.encoders.adapter_folders import ADAPTER_WEIGHTS
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.execution import RunContext

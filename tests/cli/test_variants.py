@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
+from curation.decisions.notes import add_note
 from curation.diagnostics import measuring
-from curation.project.opening import open_project
-from curation.review.notes import add_note
+from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.models import RunState, Status, Variant
 from db.runs import create_run

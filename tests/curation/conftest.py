@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from curation.decisions.storing import store_decisions
 from curation.release.freezing import create_release
-from curation.review.decisions import store_decisions
 from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.support.deciding import Released

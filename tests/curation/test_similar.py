@@ -8,10 +8,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import col, select
 
+from curation import similar
 from curation.review import actions
-from curation.similar import embedding_run
-from curation.similar.lookup import SimilarVariants, similar_variants
-from curation.similar.stored_embeddings import FOLDER, StoredEmbeddings
+from curation.similar import FOLDER, SimilarVariants, StoredEmbeddings, similar_variants
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Variant
@@ -27,8 +26,8 @@ NEW = "The bridge isn't very safe."
 
 def compute(engine: Engine) -> int:
     with writing(engine) as session:
-        run_id = create_run(session, kind=embedding_run.KIND, parameters={}).id
-    work = {embedding_run.KIND: embedding_run.work}
+        run_id = create_run(session, kind=similar.KIND, parameters={}).id
+    work = {similar.KIND: similar.work}
     return int(execute(engine, load_settings(), run_id, work)["embeddings"])
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from curation import content_uids as t
 from curation.corpora.corpus import STARTER
-from curation.decimals import decimal
-from curation.latex import escaped
+from curation.formatting import decimal, escaped
 from curation.strict_json import JsonError, RepeatedKey, read_json
 from curation.tables.json_values import records
 from db.errors import HedgerowError

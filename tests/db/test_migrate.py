@@ -15,10 +15,10 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel
 
-from curation.anchors.changes import correct_anchor
-from curation.project.search import SearchKind, find
-from curation.review.decisions import compute_standing
-from curation.review.notes import add_note
+from curation.anchors.search import SearchKind, find
+from curation.decisions.notes import add_note
+from curation.decisions.storing import compute_standing
+from curation.editing.anchors import correct_anchor
 from curation.taxonomy.project_types import seed_taxonomy
 from db import migrate
 from db.engine import create_engine, reading, writing

@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 
 import hedgerow
 from curation.encoders.loading import load_encoder
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import writing
 from db.execution import WAITING, RunContext
 from db.models import Split

@@ -160,8 +160,8 @@ def _dialog(name: str, blind: bool) -> None:
     from sqlalchemy import select
     from sqlmodel import col
 
+    from curation.decisions.reviewers import ensure_reviewer
     from curation.review.browser_window.key_actions import ReviewState
-    from curation.review.people.reviewers import ensure_reviewer
     from db.engine import reading, writing
     from db.models import Variant
     from pages.components.review import search_box, similar_box

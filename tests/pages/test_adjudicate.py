@@ -5,9 +5,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.shown_card import shown
 from curation.review import actions
 from curation.review.discussing import is_marked, mark, open_marks
-from curation.review.shown_card import shown
 from db.engine import reading, writing
 from db.models import Decision, Status, Variant
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts

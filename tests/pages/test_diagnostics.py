@@ -15,12 +15,12 @@ from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.giveaways import KIND
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
+from curation.editing.own_types import add_type
+from curation.editing.own_variants import write_variant
+from curation.editing.type_drafts import OwnType
 from curation.encoders.registered import register_encoder
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
+from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review.actions import accept, shown
-from curation.taxonomy.own_types import add_type
-from curation.taxonomy.type_drafts import OwnType
-from curation.variants.own import write_variant
 from db.columns import now
 from db.engine import reading, writing
 from db.execution import execute

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.corpora import loading
 from curation.corpora.corpus import CORPORA
-from curation.project.funnel import Funnel, FunnelRow, funnel
+from curation.importing import corpora
+from curation.overview.funnel import Funnel, FunnelRow, funnel
 from curation.release.freezing import create_release
 from db.columns import now
 from db.engine import reading, writing
@@ -40,7 +40,7 @@ def test_an_empty_project_offers_the_first_corpora_and_measures_them(
     wording: Wording,
 ) -> None:
     first = CORPORA["exclusions"]  # the smallest one
-    monkeypatch.setattr(loading, "FIRST", [first])
+    monkeypatch.setattr(corpora, "FIRST", [first])
     app = open_page("overview")
     wording(app, "overview", "an empty project")
     assert keys(app) == {"load-starter"}

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
-from curation.release.export import export_run
+from curation.release.export import release_folder
 from curation.release.freezing import get_release, list_releases
 from curation.release.selection import selection_of
 from curation.taxonomy.built_in import TAXONOMY
@@ -64,7 +64,7 @@ def carry_out(engine: Engine) -> None:
     """Execute the newest run in this process."""
     with reading(engine) as session:
         run = list_runs(session)[0]
-    execute(engine, open_project.settings(), run.id, {"export": export_run.work})
+    execute(engine, open_project.settings(), run.id, {"export": release_folder.work})
 
 
 def test_without_accepted_variants_the_page_links_to_review(

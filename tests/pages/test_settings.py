@@ -9,16 +9,15 @@ from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
-from curation.diagnostics import queue_order
+from curation.decisions.reviewers import people
+from curation.diagnostics import model_verdicts, queue_order
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
+from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import actions
 from curation.review.actions import shown
-from curation.review.opinions import model_verdicts
-from curation.review.people.reviewers import people
-from curation.upkeep.backup_run import KIND as BACKUP
-from curation.upkeep.check_run import KIND as CHECK
+from curation.upkeep.backup_file import KIND as BACKUP
+from curation.upkeep.checking import KIND as CHECK
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Reviewer, ReviewerKind, Run, RunState, Status, TeamRole, Variant

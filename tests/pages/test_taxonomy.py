@@ -4,12 +4,12 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from curation.editing.own_types import add_type, find_type
+from curation.editing.own_variants import write_variant
 from curation.generation.request import Which
 from curation.taxonomy.built_in import TAXONOMY, VariantType
-from curation.taxonomy.own_types import add_type, find_type
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import SurfaceCheck
-from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.models import Variant
 from pages.components.taxonomy.type_detail import in_words

@@ -19,8 +19,8 @@ from sqlalchemy.engine import URL
 from sqlmodel import Session, SQLModel
 
 from curation.corpora.corpus import STARTER
-from curation.corpora.loading import load
-from curation.project.opening import open_project
+from curation.importing.corpora import load
+from curation.overview.project_settings import open_project
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Run

@@ -13,7 +13,7 @@ import threading
 
 from sqlalchemy import Engine
 
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.drafts import DraftKind

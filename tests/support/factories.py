@@ -5,6 +5,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import anchor_uid, canonical, split_of, variant_uid
+from curation.decisions.reviewers import ensure_reviewer
+from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
 from curation.review.calibration.sample import (
     Sample,
@@ -12,8 +14,6 @@ from curation.review.calibration.sample import (
     pick_sample,
     store_sample,
 )
-from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
-from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.project_types import seed_taxonomy
 from db.models import (
     Anchor,

@@ -7,19 +7,19 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import anchor_uid, split_of, variant_uid
+from curation.decisions.notes import add_note
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.generation.answers import AnswerProblem
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.generation.request import GenerationRequest
-from curation.project.opening import ACTIVE_ENCODER, put_setting
+from curation.project.settings import ACTIVE_ENCODER, put_setting
 from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.review import actions
 from curation.review.actions import MAX_NOTE
 from curation.review.gold.items import mark
-from curation.review.notes import add_note
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now

@@ -14,11 +14,11 @@ from sqlalchemy import Engine, update
 from sqlmodel import Session
 
 from curation.corpora.corpus import CORPORA
-from curation.corpora.loading import KIND, add_families, missing_families
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
+from curation.importing.corpora import KIND, add_families, missing_families
 from curation.release import triples
 from curation.release.freezing import create_release, get_release
 from curation.review.bulk import apply_rule, parse_rule
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError

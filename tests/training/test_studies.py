@@ -17,8 +17,8 @@ from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.release.freezing import create_release
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from db import execution
 from db.engine import reading, writing
 from db.errors import HedgerowError

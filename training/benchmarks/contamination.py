@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.plurals import counted
-from curation.release.overlap import SHORTEST, Overlap, Runs, overlap
-from curation.release.overlap_fields import by_field
+from curation.formatting import counted
+from curation.release.overlap import SHORTEST, Overlap, Runs, by_field, overlap
 from curation.release.overlap_results import (
     OverlapWithTest,
     fields_of,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from curation.release.overlap_fields import DOCUMENT, QUERY
+from curation.release.overlap import DOCUMENT, QUERY
 from training.benchmarks.results.metrics import MetricKind, PartScore, metric_of
 
 Item = TypeVar("Item", bound=Hashable)

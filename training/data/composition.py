@@ -13,11 +13,11 @@ from sqlalchemy import Executable, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.release.contents import count_accepted
 from curation.release.freezing import get_release
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.triples import BATCH, Family, FamilyVariant
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types
 from db.models import Anchor, Polarity, ReleaseItem, Source, Split, TypeRow, Variant
 from training.data.families import as_trained_on, is_usable

@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from curation.release import triples
-from curation.release.portions import portion_of
+from curation.release.triples import portion_of
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types, list_types
-from curation.taxonomy.roles import role_of
+from curation.taxonomy.surface_check import role_of
 from db.models import Polarity, Split
 from hedgerow.losses.families import POSITIVE, Family, Member, Role, has_contrast
 from training.data.sampling import count_triples

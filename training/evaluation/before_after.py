@@ -11,10 +11,10 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.storing import chunks
 from curation.diagnostics.cosines import save_cosines, variant_texts
 from curation.encoders.embeddings import pair_cosines
 from curation.encoders.loading import load_encoder
-from curation.review.decisions import chunks
 from db.engine import reading, writing
 from db.models import Encoder, VariantCosine
 from training.evaluation.probe_sets import BUNDLED, StoredProbe, stored_probes

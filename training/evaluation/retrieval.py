@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from curation.encoders.embeddings import encode_distinct, retrieval_prompts
-from curation.encoders.reading_pace import characters
+from curation.encoders.embeddings import characters, encode_distinct, retrieval_prompts
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -80,7 +79,7 @@ def retrieval_counts() -> dict[str, int]:
 
 
 def retrieval_characters() -> int:
-    """The amount of text in all questions and passages (`curation.encoders.reading_pace`)."""
+    """The amount of text in all questions and passages (`curation.encoders.embeddings`)."""
     return characters(
         text
         for item in retrieval_items()

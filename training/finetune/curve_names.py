@@ -1,8 +1,8 @@
 """Names of the curves of every training run. Others are in `training.evaluation.held_out`."""
 
-from curation.encoders import reading_pace
+from curation.encoders import embeddings
 
-LOSS, RATE, PACE = "loss", "learning_rate", reading_pace.PACE
+LOSS, RATE, PACE = "loss", "learning_rate", embeddings.PACE
 """Curves of the steps: mean loss, learning rate, and characters per second including the fixed cost
 of a step (`STEP`)."""
 

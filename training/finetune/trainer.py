@@ -25,7 +25,7 @@ from sentence_transformers import (  # noqa: TID253
 from torch.utils.data import DataLoader  # noqa: TID253
 from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
 
-from curation.encoders.reading_pace import characters
+from curation.encoders.embeddings import characters
 from hedgerow.losses.families import Batch
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition

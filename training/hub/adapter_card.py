@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from curation.markdown import markdown_table
+from curation.formatting import markdown_table
 from curation.release.export.data_card_text import CITATION
 from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError

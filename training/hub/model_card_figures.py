@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.markdown import markdown_table, percent
+from curation.formatting import markdown_table, percent
 from training.evaluation.held_out import (
     COSINE,
     DRIFT,

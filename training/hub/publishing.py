@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from curation.markdown import one_line
+from curation.formatting import one_line
 from db.errors import HedgerowError, RunCancelled
 from db.settings import HUB_TOKEN, without_login
 

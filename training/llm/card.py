@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from curation.markdown import escape, markdown_table, one_line
+from curation.formatting import escape, markdown_table, one_line
 from curation.release.export.data_card_text import CITATION
 from curation.release.question_pairs import PROMPT
 from db.models import Release, Run

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from curation.markdown import escape, markdown_table, one_line
+from curation.formatting import escape, markdown_table, one_line
 from db.models import Run
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.content_uids import words_of
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 from training.benchmarks.data.file_reading import HUB, local
 from training.benchmarks.data.sources import KeptData, keep_data, keep_file_here, kept_data

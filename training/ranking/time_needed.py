@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from curation.encoders.reading_pace import MARKS, characters
+from curation.encoders.embeddings import MARKS, characters
 from db.errors import HedgerowError
 from db.models import RunState
 from db.runs import list_runs

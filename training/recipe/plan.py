@@ -9,7 +9,7 @@ from sqlalchemy import Label, Select, Subquery, case, func, select
 from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
-from curation.encoders import reading_pace
+from curation.encoders import embeddings
 from curation.release.contents import count_accepted
 from curation.release.freezing import get_release, list_releases
 from curation.release.selection import Selection, default_selection, selection_of
@@ -102,7 +102,7 @@ class TrainingPlan(NamedTuple):
         for sampled, of in self._sampled(recipe):
             texts = 3.0 if recipe.loss == "triples" else of.texts / of.anchors
             longest = recipe.max_seq_length
-            read += sampled * texts * reading_pace.length(of.letters, longest=longest)
+            read += sampled * texts * embeddings.length(of.letters, longest=longest)
         return read / max(1, self.families(recipe))
 
     def _sampled(self, recipe: Recipe) -> list[tuple[int, Amount]]:

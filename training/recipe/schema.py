@@ -22,7 +22,7 @@ from pydantic import (
 
 from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.release.portions import Portion
+from curation.release.triples import Portion
 from db.errors import HedgerowError
 from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
 from training.recipe.assignments import changes_in

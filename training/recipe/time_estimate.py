@@ -23,7 +23,7 @@ from sqlmodel import col
 from curation.content_uids import TEST_SHARE, VALIDATION_SHARE
 from curation.diagnostics.cosines import count_without_cosine
 from curation.diagnostics.measuring import KIND as MEASURING
-from curation.encoders import reading_pace
+from curation.encoders import embeddings
 from curation.encoders.model_folders import local_folder
 from db.errors import HedgerowError
 from db.models import Encoder, Run, Variant
@@ -118,7 +118,7 @@ def _evaluations(plan: TrainingPlan, recipe: Recipe) -> float:
     for retrieval before and after."""
     train_share = 1 - TEST_SHARE - VALIDATION_SHARE
     families = min(MOST_FAMILIES, plan.anchors * VALIDATION_SHARE / train_share)
-    of_family = plan.texts / max(1, plan.anchors) * reading_pace.length(plan.letters)
+    of_family = plan.texts / max(1, plan.anchors) * embeddings.length(plan.letters)
     read = families * of_family
     if recipe.sts_file:
         with suppress(HedgerowError, OSError):
@@ -133,7 +133,7 @@ def _measured_afterwards(session: Session, plan: TrainingPlan, recipe: Recipe) -
     base = select(col(Encoder.id)).where(col(Encoder.name) == recipe.base_encoder)
     unknown = count_without_cosine(session, session.execute(base.limit(1)).scalar())
     most = SAMPLE * len(Part)
-    return (min(variants, most) + min(unknown, most)) * reading_pace.length(plan.letters)
+    return (min(variants, most) + min(unknown, most)) * embeddings.length(plan.letters)
 
 
 def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
@@ -144,7 +144,7 @@ def pace_of(session: Session, recipe: Recipe) -> tuple[float, int | None]:
         if paces and factor:  # each run has this many steps
             return factor * len(paces) / sum(1 / pace for pace in paces), run.id
     for run in of_this_host(list_runs(session, kind=MEASURING)):
-        paces = [pace for _, pace in metrics(session, run.id, name=reading_pace.PACE)]
+        paces = [pace for _, pace in metrics(session, run.id, name=embeddings.PACE)]
         encoder = str(run.result.get("encoder", ""))
         factor = heavier(encoder, than=recipe.base_encoder)
         if paces and factor:

@@ -17,8 +17,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.encoders.embeddings import encode_distinct
-from curation.encoders.reading_pace import characters, length
+from curation.encoders.embeddings import characters, encode_distinct, length
 from curation.tables.columns import named
 from curation.tables.delimited import listed
 from curation.tables.json_values import cell_text

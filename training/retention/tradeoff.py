@@ -17,7 +17,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.encoders import reading_pace
+from curation.encoders import embeddings
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
@@ -183,7 +183,7 @@ def estimate(session: Session, run: Run) -> float:
     part = _require_validation(session, run)
     used = min(1.0, MOST_FAMILIES / part["anchors"])
     texts = used * (part["anchors"] + part["variants"])
-    read = texts * reading_pace.length(_letters(session, int(run.parameters["release"])))
+    read = texts * embeddings.length(_letters(session, int(run.parameters["release"])))
     read += retrieval_characters()
     paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
     pace = sum(paces) / len(paces) if paces else time_estimate.CHARACTERS_PER_SECOND

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from urllib.parse import urlencode
 
-from curation.project.next_steps import StepKind
+from curation.overview.counts import StepKind
 from db.errors import HedgerowError
 from db.execution import Result, RunContext, Work
 from db.models import Run
@@ -114,7 +114,7 @@ KINDS = (
     RunKind(
         id="corpus",
         title="Load a corpus",
-        work="curation.corpora.corpus_run:work",
+        work="curation.importing.corpus_run:work",
         address=lambda run: _page("anchors", part="Corpora"),
         summary=summaries.loaded,
         step=StepKind.LOAD,
@@ -123,7 +123,7 @@ KINDS = (
     RunKind(
         id="import-variants",
         title="Import variants",
-        work="curation.variants.importing.import_run:work",
+        work="curation.importing.variants:work",
         address=lambda run: _page("anchors", part="Import variants"),
         summary=summaries.imported,
     ),
@@ -179,7 +179,7 @@ KINDS = (
     RunKind(
         id="recount",
         title="Recount a model's verdicts",
-        work="curation.review.opinions.model_verdicts:work",
+        work="curation.diagnostics.model_verdicts:work",
         address=lambda run: "settings",
         summary=summaries.recounted,
     ),
@@ -269,21 +269,21 @@ KINDS = (
     RunKind(
         id="embed",
         title="Compute embeddings",
-        work="curation.similar.embedding_run:work",
+        work="curation.similar:work",
         address=lambda run: "review",
         summary=summaries.embeddings,
     ),
     RunKind(
         id="backup",
         title="Back up the project",
-        work="curation.upkeep.backup_run:work",
+        work="curation.upkeep.backup_file:work",
         address=lambda run: "settings",
         summary=summaries.backed_up,
     ),
     RunKind(
         id="check",
         title="Check the project",
-        work="curation.upkeep.check_run:work",
+        work="curation.upkeep.checking:work",
         address=lambda run: "settings",
         summary=summaries.checked,
         command="hedgerow db check",

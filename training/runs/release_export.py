@@ -1,6 +1,6 @@
 """Export runs (kind ``export``), which write a release to a folder and a ZIP file."""
 
-from curation.release.export import export_run
+from curation.release.export import release_folder
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.execution import Result, RunContext
@@ -17,4 +17,4 @@ def work(context: RunContext) -> Result:
     with reading(context.engine) as session:
         release = get_release(session, context.parameters.get("release"))
         compare(session, context.settings.data_folder, release, report=context.update)
-    return export_run.work(context)
+    return release_folder.work(context)

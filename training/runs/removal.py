@@ -12,7 +12,7 @@ from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.project.opening import ACTIVE_ENCODER, get_setting
+from curation.project.settings import ACTIVE_ENCODER, get_setting
 from db.engine import writing
 from db.errors import HedgerowError
 from db.models import (

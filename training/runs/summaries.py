@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from curation.generation.costs.prices import dollars, spent_by
+from curation.formatting import counted
+from curation.generation.prices import dollars, spent_by
 from curation.generation.run_report import in_words
-from curation.plurals import counted
 from db.execution import Result
 from db.models import RunState
 

@@ -9,8 +9,8 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
-from curation.variants.writers import PERSON, RULES
+from curation.decisions.variant_rows import PERSON, RULES
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from training.data.composition import Composition
 from training.recipe.plan import TrainingPlan
 from training.recipe.schema import Recipe

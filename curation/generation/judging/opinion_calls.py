@@ -26,14 +26,13 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
-from curation.anchors.sources import is_bundled
+from curation.anchors.revisions import is_bundled, of_current_revision
+from curation.diagnostics.opinions import judged_by
 from curation.generation.calls import BLOCK, Call, JudgedVariant
-from curation.generation.costs.estimate import RunEstimate, estimate_calls
+from curation.generation.estimate import RunEstimate, estimate_calls
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judging.question import question
 from curation.generation.prompts import JUDGE
-from curation.review.opinions.stored import judged_by
 from curation.taxonomy.built_in import VariantType
 from db.columns import JsonColumn
 from db.errors import NothingToDo

@@ -5,10 +5,10 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy.orm import Session
 
+from curation.decisions.reviewers import get_reviewer
+from curation.diagnostics.opinions import judge_name
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.request import ModelRequest
-from curation.review.opinions.stored import judge_name
-from curation.review.people.reviewers import get_reviewer
 from db.errors import HedgerowError
 from db.models import PromptVersion, Reviewer, Status
 

@@ -13,9 +13,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.storing import chunks
+from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
-from curation.generation.costs.ledger import read_ledger
 from curation.generation.event_loop import run_to_end
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
@@ -26,16 +27,14 @@ from curation.generation.judging.question import (
     parts_of,
     question,
 )
+from curation.generation.ledger import read_ledger
 from curation.generation.prompts import seed_prompts
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.chat.retries import Asker, problem_of
-from curation.generation.run import chat_model
-from curation.generation.run_ending import require_success
+from curation.generation.run import chat_model, require_success
 from curation.generation.run_report import progress
 from curation.generation.storing import Attempt, Origin, store_attempts
 from curation.generation.worker import HELD, Worker
-from curation.review.decisions import chunks
-from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from db.columns import not_null

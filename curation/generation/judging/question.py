@@ -16,7 +16,7 @@ from curation.generation.answers import Answer, read_answer
 from curation.generation.prompts import put_in
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from db.models import Verdict
 
 MAX_COMMENT = 1000

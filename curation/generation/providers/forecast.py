@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
+from curation.anchors.revisions import of_current_revision
 from curation.generation.missing_variants import WantedAnchor, wanted_anchors
 from curation.generation.providers.installed import not_written, provider, provider_class
 from curation.generation.providers.interface import WritingTask

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from curation.anchors.importing.variant_rows import PROVIDER as IMPORTED
 from curation.corpora.corpus import CORPORA
+from curation.decisions.variant_rows import PERSON
+from curation.decisions.variant_rows import PROVIDER as IMPORTED
 from curation.generation.prompts import PROMPTS
 from curation.generation.providers.interface import Provider
 from curation.generation.providers.rules.provider import Rules
 from curation.generation.request import OPENAI
 from curation.plug_ins import PlugInGroup, PlugIns, failures_of
-from curation.variants.writers import PERSON
 from db.errors import HedgerowError
 
 BUILT_IN: dict[str, type[Provider]] = {Rules.name: Rules}

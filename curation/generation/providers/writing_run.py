@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import bucket
+from curation.decisions.variant_rows import RULES
 from curation.generation.answer_texts import usable
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, count_calls, open_calls
@@ -26,7 +27,6 @@ from curation.generation.providers.rules import RULES_VERSION
 from curation.generation.request import GenerationRequest, Price
 from curation.generation.storing import Attempt, Origin, store_attempts
 from curation.taxonomy.built_in import VariantType
-from curation.variants.writers import RULES
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext

@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
-from curation.markdown import escape, markdown_table, one_line, percent
-from curation.plurals import counted
-from curation.release.export.agreement_section import agreement_section
-from curation.release.export.contributors import (
+from curation.formatting import counted, escape, markdown_table, one_line, percent
+from curation.release.export.card_sections import (
     WRITERS,
     Writer,
+    agreement_section,
     ordered_types,
+    overlap_section,
     review_statement,
     weak_spots_of,
     writers_table,
@@ -36,7 +36,6 @@ from curation.release.export.data_card_text import (
     whole_use,
 )
 from curation.release.export.export_formats import ExportFormat
-from curation.release.export.overlap_section import overlap_section
 from curation.release.export.table_rows import TABLES, Rows, Table
 from curation.release.overlap_results import OverlapWithTest
 from curation.release.selection import selection_of

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from curation.markdown import one_line
-from curation.release.export.contributors import Writer
+from curation.formatting import one_line
+from curation.release.export.card_sections import Writer
 from curation.release.export.data_card_text import WHOLE
 from curation.release.export.table_rows import QUESTIONS, TABLES_OF, Rows, Table, parquet_path
 from db.models import Release, Split

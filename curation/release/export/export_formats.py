@@ -11,8 +11,14 @@ from typing import Any, ClassVar
 from sqlalchemy.orm import Session
 
 from curation.plug_ins import PlugInGroup, PlugIns, failures_of
-from curation.release.export.file_formats import write_csv, write_jsonl, write_parquet
-from curation.release.export.question_files import LEAST, check_finetuning_file, write_both
+from curation.release.export.file_formats import (
+    LEAST,
+    check_finetuning_file,
+    write_both,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
 from curation.release.export.table_rows import (
     QUESTIONS,
     TABLES,

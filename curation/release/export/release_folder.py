@@ -9,6 +9,7 @@ of pyarrow, which writes its version into Parquet files.
 import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from curation.decisions.roles import Role, require
 from curation.partial_files import OLD, clear_partials, new_partial
-from curation.release.export.contributors import writers_of
+from curation.release.export.card_sections import writers_of
 from curation.release.export.data_card import card
 from curation.release.export.data_card_text import PLACE
 from curation.release.export.export_formats import (
@@ -26,10 +28,12 @@ from curation.release.export.export_formats import (
     export_format,
     write_tables,
 )
-from curation.release.overlap_results import OverlapWithTest
+from curation.release.freezing import get_release
+from curation.release.overlap_results import OverlapWithTest, kept
 from curation.release.question_pairs import Arm
-from curation.review.people.roles import Role, require
+from db.engine import reading
 from db.errors import HedgerowError
+from db.execution import RunContext
 from db.models import Release
 from db.named_files import resolved
 
@@ -182,3 +186,112 @@ def _move(draft: Path, target: Path) -> None:
         old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+# -- The run that exports a release ---------------------------------------------------------------
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Carry out a run of the kind 'export'.
+
+    Its parameters are ``release``, a number (default: the newest); ``format`` (default: ``hf``);
+    and ``folder`` (default: the run's own folder).
+
+    Returns:
+        ``release``, ``rows`` (table → split → count), ``notes`` (sentences), and ``folder`` and
+        ``zip``, relative to the data folder if they are inside it.
+    """
+    format = export_format(context.parameters.get("format") or "hf").name
+    with reading(context.engine) as session:
+        release = get_release(session, context.parameters.get("release"))
+        chosen = context.parameters.get("folder")
+        own = context.folder / export_name(release, format)
+        folder = context.settings.home / chosen if chosen else own
+        place = export_release(
+            session,
+            release,
+            folder,
+            format=format,
+            progress=context.update,
+            compared=kept(context.settings.data_folder, release.content_hash),
+        )
+    context.check()
+    packed = zip_export(place)
+    manifest = read_manifest(place)
+    return {
+        "release": release.number,
+        "rows": manifest["rows"],
+        "notes": manifest.get("notes", []),
+        "folder": _relative(place, context.settings.data_folder),
+        "zip": _relative(packed, context.settings.data_folder),
+    }
+
+
+def _relative(path: Path, base: Path) -> str:
+    base = base.resolve()
+    return str(path.relative_to(base) if path.is_relative_to(base) else path)
+
+
+# -- Packs a release folder into a zip file. Equal folders give equal bytes -----------------------
+
+
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def zip_export(folder: Path) -> Path:
+    """Pack an export into ``FOLDER.zip`` next to it, replacing an earlier one.
+
+    The same export gives the same bytes: names are sorted, and times and permissions are fixed.
+
+    Raises:
+        HedgerowError: the folder is not an export; a file that is not the zip of an export is in
+            the way; or the zip cannot be written.
+    """
+    folder = resolved(folder)
+    target = _zip_of(folder)
+    with explained(target):
+        names = sorted(read_manifest(folder).get("files", ()))
+        if not names:
+            raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST}.")
+        check_zip_place(folder)
+        clear_partials(target)
+        draft = new_partial(target)
+        try:
+            with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name in (MANIFEST, *names):
+                    _add(archive, folder / name, name)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    return target
+
+
+def check_zip_place(folder: Path) -> None:
+    """Check whether `zip_export` could write the zip of this folder.
+
+    Raises:
+        HedgerowError: a file that is not the zip of an export is in the way.
+    """
+    target = _zip_of(resolved(folder))
+    with explained(target):
+        if target.exists() and not _is_zipped_export(target):
+            raise HedgerowError(f"{target} is not the zip file of an export; move it away.")
+
+
+def _zip_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.zip")
+
+
+def _is_zipped_export(path: Path) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return MANIFEST in archive.namelist()
+
+
+def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
+    entry = zipfile.ZipInfo(name, _ZIP_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as sink:
+        shutil.copyfileobj(source, sink)

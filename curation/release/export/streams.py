@@ -16,9 +16,9 @@ from curation.release.export.release_folder import (
     explained,
     export_name,
     export_release,
+    zip_export,
 )
 from curation.release.export.table_rows import TABLES, StoredTable
-from curation.release.export.zip_file import zip_export
 from curation.release.overlap_results import OverlapWithTest
 from curation.tables.spreadsheets import csv_lines
 from db.models import Release

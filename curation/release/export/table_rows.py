@@ -14,7 +14,7 @@ from sqlmodel import col
 from curation.release.question_pairs import Arm, QuestionPair, question_pairs
 from curation.release.triples import BATCH, Family, families, triple_rows, triples_of, uid_order
 from curation.taxonomy.project_types import all_types
-from curation.taxonomy.roles import ROLES, role_of
+from curation.taxonomy.surface_check import ROLES, role_of
 from db.models import Polarity, Release, ReleaseItem, Split
 from hedgerow.losses.rows import VARIANTS
 

@@ -4,19 +4,22 @@ It counts decisions that were made before the release and have not been undone s
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.sources import of_sources
-from curation.generation.costs.spent import cost_rows
+from curation.anchors.revisions import of_sources
+from curation.decisions.history import not_retracted
+from curation.decisions.reviewers import whose
+from curation.decisions.storing import RULE, counts_still
+from curation.formatting import counted, percent
+from curation.generation.spent import cost_rows
+from curation.release.export.card_sections import estimates
 from curation.release.selection import selection_of
 from curation.review.agreement.overlap import is_vote
-from curation.review.decisions import RULE, counts_still
-from curation.review.history import not_retracted
-from curation.review.people.reviewers import whose
 from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Variant, Verdict
 
 
@@ -135,3 +138,120 @@ def _decisions(release: Release, *columns: Any) -> Select[*tuple[Any, ...]]:
             of_sources(selection_of(release).sources),
         )
     )
+
+
+# -- The parts of a report, independent of LaTeX or Markdown --------------------------------------
+
+
+Cell: TypeAlias = str | int
+"""A table's cell. Numbers are right-aligned, with grouped thousands."""
+
+
+class Table(NamedTuple):
+    """A table with a caption.
+
+    Attributes:
+        name: the end of its label: ``tab:NAME``.
+        wide: titles of columns with running text, which share the page's width.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    wide: Sequence[str] = ()
+
+
+class Code(NamedTuple):
+    """Lines that are printed verbatim. Each is our own text or already escaped."""
+
+    text: str
+
+
+Block: TypeAlias = str | Table | Code
+"""A paragraph of plain text, a table or code."""
+
+
+class Section(NamedTuple):
+    """A heading and its contents."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+class Report(NamedTuple):
+    """The data section about one release."""
+
+    release: int
+    content_hash: str
+    sections: Sequence[Section]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts for JSON."""
+        return {
+            "release": self.release,
+            "hash": self.content_hash,
+            "sections": [
+                {
+                    "title": section.title,
+                    "text": [block for block in section.blocks if isinstance(block, str)],
+                    "tables": [
+                        {
+                            "name": block.name,
+                            "caption": block.caption,
+                            "columns": list(block.columns),
+                            "rows": [list(row) for row in block.rows],
+                        }
+                        for block in section.blocks
+                        if isinstance(block, Table)
+                    ],
+                }
+                for section in self.sections
+            ],
+        }
+
+
+# -- The part of a report on the agreement of the release's reviewers -----------------------------
+
+
+def agreement_blocks(summary: Mapping[str, Any], types: Sequence[str]) -> Iterator[Block]:
+    """Return the paragraphs and tables on agreement.
+
+    Args:
+        types: the taxonomy's types, in order.
+    """
+    found = summary.get("agreement")
+    if found is None:
+        yield (
+            "This release was created before Hedgerow stored agreement figures. Create a "
+            "new release to get them."
+        )
+        return
+    if not found["variants"]:
+        yield (
+            "No two people decided on the same variant independently, so their agreement "
+            "is unknown."
+        )
+        return
+    yield (
+        f"Several people decided on {counted(found['variants'], 'variant')}, each "
+        f"without knowing the other verdicts. {' '.join(found['meaning'])}"
+    )
+    rows = [(key, found["types"][key]) for key in types if key in found["types"]]
+    yield Table(
+        "agreement",
+        "Agreement on the variants that several people decided on independently, "
+        "released or not: the share of pairs of verdicts that agree, Krippendorff's "
+        "alpha, and Cohen's kappa for two people. An edit counts as a rejection. "
+        "Brackets show 95% bootstrap intervals over variants.",
+        ["type", "variants", "agreement", "alpha", "kappa", "accepted"],
+        [_row(key, its) for key, its in (*rows, ("all", found))],
+    )
+    yield (
+        f"Two or more people accepted {summary['by_several']:,} of the "
+        f"{counted(summary['variants'], 'released variant')}."
+    )
+
+
+def _row(name: str, found: Mapping[str, Any]) -> list[str | int]:
+    return [name, found["variants"], *estimates(found), percent(found["accepted"])]

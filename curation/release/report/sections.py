@@ -6,15 +6,20 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from curation.latex import escaped
-from curation.markdown import one_line, percent
-from curation.plurals import counted
-from curation.release.export.contributors import WRITERS, ordered_types, review_statement
+from curation.formatting import counted, escaped, one_line, percent
+from curation.release.export.card_sections import WRITERS, ordered_types, review_statement
 from curation.release.export.data_card_text import METHOD
 from curation.release.report import facts
-from curation.release.report.agreement import agreement_blocks
-from curation.release.report.facts import Settled, Written
-from curation.release.report.parts import Block, Code, Report, Section, Table
+from curation.release.report.facts import (
+    Block,
+    Code,
+    Report,
+    Section,
+    Settled,
+    Table,
+    Written,
+    agreement_blocks,
+)
 from curation.release.selection import selection_of
 from curation.release.summary import OUTCOMES, acceptance
 from db.models import Release, Split, Verdict

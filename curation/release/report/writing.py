@@ -6,10 +6,9 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
-from curation.latex import escaped
-from curation.markdown import escape, markdown_table
+from curation.formatting import escape, escaped, markdown_table
 from curation.release.freezing import get_release
-from curation.release.report.parts import Block, Cell, Code, Report, Table
+from curation.release.report.facts import Block, Cell, Code, Report, Table
 from curation.release.report.sections import report
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.review.agreement.coefficients import (
+from curation.decisions.coefficients import (
     beyond,
     by_chance,
     by_chance_of_two,

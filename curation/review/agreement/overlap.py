@@ -38,11 +38,11 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.anchors.sources import of_sources
-from curation.review.decisions import counts_still, made_by_rule
-from curation.review.history import not_retracted
-from curation.review.opinions.looks import knew_opinion
-from curation.review.people.reviewers import whose
+from curation.anchors.revisions import of_sources
+from curation.decisions.history import not_retracted
+from curation.decisions.reviewers import whose
+from curation.decisions.storing import counts_still, made_by_rule
+from curation.diagnostics.opinion_agreement import knew_opinion
 from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
 
 _Number = TypeVar("_Number", int, ColumnElement[int])

@@ -9,10 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.current_revision import of_current_revision
+from curation.anchors.revisions import of_current_revision
+from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.storing import chunks
 from curation.review.agreement.overlap import Overlap, is_vote, knew, packed, unpacked
-from curation.review.decisions import chunks
-from curation.review.people.reviewers import shown_name, whose
 from db.models import Anchor, AnchorRevision, Decision, Reviewer, Source, Status, Variant, Verdict
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.review import leases
+from curation.decisions import leases
 from db.engine import writing
 
 RENEW_SECONDS = 60.0

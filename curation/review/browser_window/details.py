@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.decisions.history import PastDecision, decided_by, history
+from curation.decisions.notes import WrittenNote, notes, removed_notes
+from curation.diagnostics.opinions import counting_judges
 from curation.generation.run_report import written_by
 from curation.review.browser_window.shown_now import Viewer
 from curation.review.cards import Card
 from curation.review.discussing import MarkEvent, mark_events
 from curation.review.gold import mixing
-from curation.review.history import PastDecision, decided_by, history
-from curation.review.notes import WrittenNote, notes, removed_notes
-from curation.review.opinions.stored import counting_judges
 from db.models import Variant
 
 

@@ -7,24 +7,23 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from curation.decisions.history import history
+from curation.decisions.notes import add_note
+from curation.decisions.storing import StatusChange
+from curation.diagnostics.opinions import GivenOpinion
+from curation.editing.own_variants import write_variant
 from curation.review import actions
 from curation.review.actions import ActionOutcome, ShownCard
+from curation.review.before_saving import CUE, SavePreview, preview_edit
 from curation.review.browser_window import messages
+from curation.review.browser_window.drafting import Resuming, SkippedCard, Undoing
 from curation.review.browser_window.queue_position import Panel
-from curation.review.browser_window.resuming import Resuming
 from curation.review.browser_window.shown_now import Viewer
-from curation.review.browser_window.undo_keys import SkippedCard, Undoing
-from curation.review.decisions import StatusChange
 from curation.review.discussing import is_marked, lift, mark
 from curation.review.drafts import DraftKind
-from curation.review.history import history
-from curation.review.notes import add_note
-from curation.review.opinions.stored import GivenOpinion
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
-from curation.variants.before_saving import CUE, SavePreview, preview_edit
-from curation.variants.own import write_variant
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError

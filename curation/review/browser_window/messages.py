@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
+from curation.decisions.history import PastDecision, latest_of_each
+from curation.decisions.leases import Holder
+from curation.decisions.shown_card import quoted
 from curation.diagnostics.measuring import stored_flags
 from curation.review.actions import ShownCard
 from curation.review.adjudication import GivenVerdict
-from curation.review.history import PastDecision, latest_of_each
-from curation.review.late_decisions import LateDecision
-from curation.review.leases import Holder
-from curation.review.shown_card import quoted
+from curation.review.undo import LateDecision
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant, Verdict
 

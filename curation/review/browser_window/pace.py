@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 
-from curation.plurals import counted
+from curation.formatting import counted
 
 PAUSE_SECONDS = 300
 """A longer time between two decisions counts as a break and is left out of the pace."""

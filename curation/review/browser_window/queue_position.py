@@ -11,20 +11,19 @@ from enum import StrEnum
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.anchors.sources import sources_in_use
-from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
-from curation.project.opening import THRESHOLD, get_setting
+from curation.anchors.revisions import sources_in_use
+from curation.decisions.quotas import Workload, workload
+from curation.decisions.reviewers import person_now
+from curation.decisions.storing import StatusChange
+from curation.diagnostics.opinions import GivenOpinion
+from curation.project.settings import LEVENSHTEIN_THRESHOLD, THRESHOLD, get_setting
 from curation.review import actions
 from curation.review.actions import ShownCard
-from curation.review.assignment.quotas import Workload, workload
 from curation.review.browser_window.cards_on_screen import Screen
 from curation.review.browser_window.keyboard import Keyboard
 from curation.review.browser_window.pace import ReviewPace
 from curation.review.browser_window.selection import VariantSelection
-from curation.review.decisions import StatusChange
-from curation.review.opinions.stored import GivenOpinion
-from curation.review.people.reviewers import person_now
-from curation.review.positions import Place, StoredPosition, keep_position
+from curation.review.drafts import Place, StoredPosition, keep_position
 from curation.review.queue import (
     Order,
     Queue,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
+from curation.decisions.storing import StatusChange
 from curation.review.calibration.sample import left_for, sample_at, variant_ids
-from curation.review.decisions import StatusChange
 from curation.review.gold.mixing import undecided
 from curation.review.queue import awaiting_a_person
 

@@ -5,30 +5,91 @@ There are no widgets here. The desk draws what ``Viewer.view`` returns.
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review import actions, leases
+from curation.decisions import leases
+from curation.decisions.assignment import seen_blind
+from curation.decisions.history import decided_by, history
+from curation.decisions.roles import Role, acting_role
+from curation.decisions.storing import StatusChange, chunks
+from curation.review import actions
 from curation.review.actions import ShownCard
-from curation.review.assignment.begun import seen_blind
 from curation.review.browser_window import messages
-from curation.review.browser_window.gold_cards import GoldCards
-from curation.review.browser_window.queue_position import BLIND_ORDERS
+from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
 from curation.review.calibration.sample import sampled
 from curation.review.cards import Card, card, family
-from curation.review.decisions import chunks
 from curation.review.gold import mixing
-from curation.review.history import decided_by, history
-from curation.review.late_decisions import late_decisions
-from curation.review.people.roles import Role, acting_role
 from curation.review.queue import Order, Queue, next_variant
 from curation.review.settling import contested
+from curation.review.undo import late_decisions
 from db.engine import reading, writing
 from db.models import Status, Variant
+
+# -- Gold items on a reviewer's screen, shown and counted as pending variants ---------------------
+
+
+@dataclass
+class GoldCards(QueuePosition):
+    """A position in a queue with gold items mixed in.
+
+    Attributes:
+        gold: ids of the gold items on the screen that are disguised as pending.
+        known_gold: ids of all gold items on the screen.
+        gold_done: ids of gold items decided on here, each of which lowered the pending count by
+            one.
+    """
+
+    gold: frozenset[int] = frozenset()
+    known_gold: frozenset[int] = frozenset()
+    gold_done: set[int] = field(default_factory=set)
+
+    def _mix(self, session: Session, passed: Collection[int]) -> int | None:
+        """The gold item that is due instead of the next card of this queue, if any."""
+        if self.queue is not Queue.PENDING or not self.in_queue:
+            return None
+        return mixing.due(
+            session,
+            self.reviewer_id,
+            type_ids=self.type_ids,
+            source_id=self.source_id,
+            passed=passed,
+        )
+
+    def _disguise(self, session: Session, cards: Sequence[Card]) -> tuple[Card, ...]:
+        """The cards as this reviewer sees them: gold items look like pending variants."""
+        variants = [item.variant for item in cards]
+        self.known_gold = mixing.known_gold(session, variants)
+        self.gold = mixing.undecided(session, self.reviewer_id, self.known_gold)
+        return tuple(
+            mixing.as_pending(session, item, self.reviewer_id)
+            if item.variant.id in self.gold
+            else item
+            for item in cards
+        )
+
+    def _count(self, changes: tuple[StatusChange, ...]) -> None:
+        """Update the counts. A decided gold item no longer counts as pending.
+
+        The next full count corrects this. Until then, nobody can see that the decision did not
+        reduce the work.
+        """
+        super()._count(changes)
+        pending = self.left[Queue.PENDING]
+        for change in changes:
+            key = (change.type_id, change.source_id)
+            showing = self.showings.get(change.variant_id)
+            if showing is not None and showing.gold:
+                if pending[key] > 1:  # the next card really is pending
+                    pending[key] -= 1
+                    self.gold_done.add(change.variant_id)
+            elif showing is None and change.variant_id in self.gold_done:  # an undo
+                pending[key] += 1
+                self.gold_done.remove(change.variant_id)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.decisions import chunks, counts_still
-from curation.review.history import not_retracted
-from curation.review.opinions.looks import knew_opinion
-from curation.review.people.reviewers import whose
+from curation.decisions.history import not_retracted
+from curation.decisions.reviewers import whose
+from curation.decisions.storing import chunks, counts_still
+from curation.diagnostics.opinion_agreement import knew_opinion
 from db.models import Decision, Opinion, Reviewer, ReviewerKind, TypeRow, Variant, Verdict
 
 STRICTEST = (Verdict.REJECT, Verdict.EDIT, Verdict.ACCEPT)

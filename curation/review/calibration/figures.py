@@ -4,11 +4,12 @@ An edit counts as a rejection, except in the table of verdicts, which lists all 
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.diagnostics.opinions import judges
 from curation.review.agreement.estimates import CONFIDENCE, Estimate, Estimates, with_kappa
 from curation.review.calibration.blind_verdicts import (
     JudgeSays,
@@ -17,10 +18,65 @@ from curation.review.calibration.blind_verdicts import (
     opinions_on,
     types_of,
 )
-from curation.review.calibration.certainty import Reliability, reliability
 from curation.review.calibration.sample import Sample, get_sample, variant_ids
-from curation.review.opinions.stored import judges
 from db.models import Verdict
+
+# -- The expected calibration error of a judge's certainty, and its bins --------------------------
+
+
+BINS = 10
+
+
+class Bin(NamedTuple):
+    """Opinions of about the same certainty.
+
+    Attributes:
+        low, high: the limits; a certainty is in (low, high], and 0 is in the first bin.
+        items: the number of opinions.
+        certainty: the mean certainty, in [0, 1].
+        right: the share of opinions that agree with people, in [0, 1].
+    """
+
+    low: float
+    high: float
+    items: int
+    certainty: float
+    right: float
+
+
+class Reliability(NamedTuple):
+    """How well a judge's certainty predicts that it is right.
+
+    Attributes:
+        error: the expected calibration error, in [0, 1]; None without a stated certainty.
+        bins: the bins that are not empty.
+        unnamed: the number of opinions without a certainty, which are left out.
+    """
+
+    error: float | None
+    bins: tuple[Bin, ...]
+    unnamed: int
+
+
+def reliability(opinions: Sequence[tuple[float | None, bool]]) -> Reliability:
+    """The reliability of opinions, given as (certainty or None, whether it agrees with people)."""
+    named = [(certainty, right) for certainty, right in opinions if certainty is not None]
+    bins = []
+    for number in range(BINS):
+        low, high = number / BINS, (number + 1) / BINS
+        within = [
+            (certainty, right)
+            for certainty, right in named
+            if low < certainty <= high or (number == 0 and certainty == 0)
+        ]
+        if within:
+            size = len(within)
+            mean = sum(certainty for certainty, _ in within) / size
+            bins.append(Bin(low, high, size, mean, sum(right for _, right in within) / size))
+    gaps = sum(one.items * abs(one.certainty - one.right) for one in bins)
+    error = gaps / len(named) if named else None
+    return Reliability(error, tuple(bins), len(opinions) - len(named))
+
 
 PRECISION = 0.95
 """Minimum precision of a judge's 'accept' for accepting a type without human review."""

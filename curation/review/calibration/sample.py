@@ -16,9 +16,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.decisions import chunks
-from curation.review.history import decided_by
-from curation.review.opinions.stored import find_judge, judged_by
+from curation.decisions.history import decided_by
+from curation.decisions.storing import chunks
+from curation.diagnostics.opinions import find_judge, judged_by
 from curation.review.queue import decided_by_a_person
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types

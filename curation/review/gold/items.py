@@ -12,12 +12,12 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.history import not_retracted
+from curation.decisions.notes import clean_lines
+from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.shown_card import MAX_NOTE
+from curation.decisions.storing import chunks, counts_still
 from curation.review import actions
-from curation.review.decisions import chunks, counts_still
-from curation.review.history import not_retracted
-from curation.review.notes import clean_lines
-from curation.review.people.reviewers import shown_name, whose
-from curation.review.shown_card import MAX_NOTE
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now
 from db.errors import HedgerowError

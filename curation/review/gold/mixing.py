@@ -12,13 +12,14 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import bucket
-from curation.project.opening import GOLD_RATE, get_setting
+from curation.decisions.history import not_retracted
+from curation.decisions.notes import count_notes
+from curation.decisions.reviewers import is_by, whose
+from curation.decisions.storing import chunks, counts_still
+from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
 from curation.review.cards import Card
-from curation.review.decisions import chunks, counts_still
 from curation.review.gold.items import Gold, gold_items
-from curation.review.history import not_retracted
-from curation.review.notes import count_notes
-from curation.review.people.reviewers import is_by, whose
+from db.errors import HedgerowError
 from db.models import Decision, GoldUse, Reviewer, Status, Variant
 
 _SALT = "gold"
@@ -129,3 +130,37 @@ def as_pending(session: Session, shown: Card, reviewer_id: int) -> Card:
     values = shown.variant.model_dump() | {"status": Status.PENDING, "model_only": False}
     notes = count_notes(session, shown.variant.id, reviewer_id=reviewer_id)
     return replace(shown, variant=Variant(**values), notes=notes)
+
+
+# -- settings -------------------------------------------------------------------------------------
+
+
+LARGEST_RATE = 1000
+
+
+def change_rate(session: Session, rate: int) -> bool:
+    """Make about one in ``rate`` cards of the queue a gold item; 0 for none.
+
+    Returns:
+        Whether the rate changed.
+
+    Raises:
+        HedgerowError: the rate is out of range.
+    """
+    if rate and not 2 <= rate <= LARGEST_RATE:
+        raise HedgerowError(
+            f"Expected 0 (no gold items), or one in 2 to {LARGEST_RATE:,} cards, found {rate}."
+        )
+    return _change(session, GOLD_RATE, rate)
+
+
+def change_practise_first(session: Session, first: bool) -> bool:
+    """Choose whether new reviewers finish a practice round first; returns whether that changed."""
+    return _change(session, PRACTISE_FIRST, first)
+
+
+def _change(session: Session, key: str, value: int | bool) -> bool:
+    if value == get_setting(session, key):
+        return False
+    put_setting(session, key, value)
+    return True

@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import bucket
-from curation.project.opening import PRACTISE_FIRST, get_setting
-from curation.review.decisions import chunks
+from curation.decisions.reviewers import is_by, whose
+from curation.decisions.storing import chunks
+from curation.project.settings import PRACTISE_FIRST, get_setting
 from curation.review.gold.items import Gold, gold_items
-from curation.review.people.reviewers import is_by, whose
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import applicable_reason
 from db.columns import now

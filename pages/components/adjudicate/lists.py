@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from curation.decisions.roles import Role
+from curation.decisions.status import status_label
 from curation.review import discussing
 from curation.review.adjudication import settled
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.discussing import OpenMark
-from curation.review.people.roles import Role
-from curation.review.status import status_label
 from pages.components.adjudicate import verdict_cards
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local

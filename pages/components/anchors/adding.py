@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.anchors.importing.adding import Plan, Request, add, places, plan
-from curation.anchors.importing.insert import Added, before_import
-from curation.anchors.importing.labels import LabelledTable, read_file, read_pasted
-from curation.anchors.importing.preview import Fate, changed
+from curation.formatting import counted
 from curation.generation.request import Which
-from curation.plurals import counted
+from curation.importing.anchor_preview import Fate, changed
+from curation.importing.anchor_storing import Added, before_import
+from curation.importing.anchors import Plan, Request, add, places, plan
+from curation.importing.labels import LabelledTable, read_file, read_pasted
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.table import PASTED, Format
 from db.errors import HedgerowError

@@ -12,7 +12,7 @@ from curation.anchors.lookup import (
     filter_choices,
     page_of_anchors,
 )
-from curation.plurals import counted
+from curation.formatting import counted
 from db.models import Split
 from pages.components.anchors import detail, several
 from pages.components.shared import links

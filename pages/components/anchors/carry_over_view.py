@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from curation.anchors.carry_over import Carried, carry_over, proposals
 from curation.anchors.lookup import FoundAnchor
-from curation.plurals import counted
+from curation.editing.carry_over import Carried, carry_over, proposals
+from curation.formatting import counted
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from curation.corpora import corpus_run
 from curation.corpora.corpus import Corpus
-from curation.corpora.corpus_run import CorpusState
-from curation.plurals import counted
+from curation.formatting import counted
+from curation.importing import corpus_run
+from curation.importing.corpus_run import CorpusState
 from curation.review.actions import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from curation.anchors.changes import restore_anchor, retire_anchor
 from curation.anchors.lookup import FoundAnchor, Revision
-from curation.anchors.whole import measured_card, whole_anchor
-from curation.review.cards import Card
-from curation.review.status import status_label
+from curation.decisions.status import status_label
+from curation.editing.anchors import restore_anchor, retire_anchor
+from curation.review.cards import Card, measured_card, whole_anchor
 from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several
 from pages.components.shared.formatting import markup

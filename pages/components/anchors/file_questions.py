@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE
-from curation.anchors.importing.adding import COLUMNS, Plan, attribute_columns
-from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE, About
-from curation.anchors.importing.labels import MEANINGS, LabelledTable
-from curation.anchors.importing.nli_texts import FAULTS, guess_columns
-from curation.anchors.importing.preview import Fate, Preview
+from curation.editing.attributes import MAX_GENRE, MAX_LANGUAGE
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
+from curation.importing.anchor_preview import Fate, Preview
+from curation.importing.anchor_storing import MAX_LICENCE, MAX_SOURCE, About
+from curation.importing.anchors import COLUMNS, Plan, attribute_columns
+from curation.importing.labels import MEANINGS, LabelledTable
+from curation.importing.originals import FAULTS, guess_columns
 from curation.tables.table import PASTED
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from pages.components.shared.formatting.label import plain
 
 NAMELESS = About("?")

@@ -8,11 +8,11 @@ import altair as alt
 import streamlit as st
 
 from curation.anchors.checks import LABELS
-from curation.anchors.importing.adding import candidates as likely_columns
-from curation.anchors.importing.labels import LabelledTable
-from curation.anchors.importing.preview import Fate, FileRow, Preview
-from curation.anchors.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
-from curation.plurals import counted
+from curation.formatting import counted
+from curation.importing.anchor_preview import Fate, FileRow, Preview
+from curation.importing.anchors import candidates as likely_columns
+from curation.importing.labels import LabelledTable
+from curation.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.tables.columns import FileTable
 from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette

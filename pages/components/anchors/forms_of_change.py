@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.anchors.changes import SuspiciousText, correct_anchor, count_second_looks
-from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import FoundAnchor
-from curation.variants.before_saving import SavePreview, preview_own
-from curation.variants.cue_corrections import MAX_CUE
-from curation.variants.edits import MAX_TEXT
-from curation.variants.own import write_variant
+from curation.anchors.revisions import MAX_ANCHOR
+from curation.editing.anchors import SuspiciousText, correct_anchor, count_second_looks
+from curation.editing.cues import MAX_CUE
+from curation.editing.own_variants import write_variant
+from curation.editing.variants import MAX_TEXT
+from curation.review.before_saving import SavePreview, preview_own
 from db.errors import HedgerowError
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE, set_facts
-from curation.anchors.changes import restore_anchors, retire_anchors
 from curation.anchors.lookup import FoundAnchor
-from curation.plurals import counted
+from curation.editing.anchors import restore_anchors, retire_anchors
+from curation.editing.attributes import MAX_GENRE, MAX_LANGUAGE, set_facts
+from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 

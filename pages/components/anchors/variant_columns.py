@@ -4,19 +4,20 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from curation.tables.table import Table
-from curation.taxonomy.built_in import VariantType
-from curation.variants.importing.cells import Meanings, parse_meanings
-from curation.variants.importing.choices import fitting_types
-from curation.variants.importing.roles import (
+from curation.importing.cells import Meanings, parse_meanings
+from curation.importing.column_roles import (
     MEANINGS,
+    Field,
     Role,
+    Unclear,
     check_roles,
     guess_roles,
     types_by_name,
 )
-from curation.variants.importing.staged import Staged
-from curation.variants.importing.unclear import Field, Unclear
+from curation.importing.staged import Staged
+from curation.importing.variant_choices import fitting_types
+from curation.tables.table import Table
+from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 from pages.components.shared.formatting.label import plain
 

@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from curation.anchors.attributes import moved_rows
-from curation.anchors.importing.preview import changed
-from curation.plurals import counted
+from curation.editing.attributes import moved_rows
+from curation.formatting import counted
+from curation.importing.anchor_preview import changed
+from curation.importing.staged import Staged
+from curation.importing.variant_entries import LeftOut
+from curation.importing.variant_preview import Example, Preview, against, left_out
 from curation.tables.delimited import not_used
 from curation.taxonomy.built_in import VariantType
-from curation.variants.importing.entries import LeftOut
-from curation.variants.importing.in_words import against, left_out
-from curation.variants.importing.preview import Example, Preview
-from curation.variants.importing.staged import Staged
 from db.models import Verdict
 
 _SHOWN = 300

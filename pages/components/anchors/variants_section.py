@@ -4,16 +4,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from curation.importing.column_roles import Role
+from curation.importing.staged import Staged
+from curation.importing.variant_preview import amount, nothing_left, project_state
+from curation.importing.variants import KIND, Plan, Request, add, plan, read
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.files import Parts, parts_of_upload
 from curation.tables.table import Table, open_table
 from curation.taxonomy.project_types import types_version
-from curation.variants.importing.adding import Plan, Request, add, plan, read
-from curation.variants.importing.import_run import KIND
-from curation.variants.importing.in_words import amount, nothing_left
-from curation.variants.importing.preview import project_state
-from curation.variants.importing.roles import Role
-from curation.variants.importing.staged import Staged
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run

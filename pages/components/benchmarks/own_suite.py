@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.release.freezing import release_numbers
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.data.sources import keep_data

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.results.queries import ModelKey, Scored, by_column, paired

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from curation.formatting import counted
 from curation.generation.prompts import MEASURING, MeasuringName, PromptName
-from curation.plurals import counted
 from db.models import PromptVersion
 from pages.components.shared.chat_models import prompt_editor
 from pages.components.shared.shell import open_project

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from curation.generation.costs.prices import dollars
+from curation.formatting import counted
+from curation.generation.prices import dollars
 from curation.generation.request import Budget
-from curation.plurals import counted
 from pages.components.benchmarks.general_choice import General
 from pages.components.shared.runs.progress_view import duration
 from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan

@@ -5,8 +5,8 @@ from typing import Any
 
 import streamlit as st
 
+from curation.formatting import counted
 from curation.generation.request import Budget
-from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs

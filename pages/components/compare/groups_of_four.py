@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from curation.decimals import decimal
+from curation.formatting import decimal
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import group_charts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from curation.review.people.roles import Role
+from curation.decisions.roles import Role
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 from training.evaluation.probe_files import Pasted, parse_file, parse_pasted

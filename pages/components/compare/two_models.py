@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from curation.decisions.roles import Role
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
-from curation.review.people.roles import Role
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.runs import STOPPED, list_runs

@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.diagnostics import cue_use
 from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
 from pages.components.diagnostics.scope_of_page import PageView, counting

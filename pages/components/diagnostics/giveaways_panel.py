@@ -7,7 +7,7 @@ import streamlit as st
 from curation.diagnostics import giveaways
 from curation.diagnostics.giveaways import KIND
 from curation.diagnostics.side_guessing import Guess, Ngram, Score
-from curation.plurals import counted
+from curation.formatting import counted
 from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView

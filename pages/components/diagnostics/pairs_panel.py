@@ -10,8 +10,8 @@ import streamlit as st
 
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import PairCount
-from curation.diagnostics.variants_by_measure import VariantFilter
-from curation.plurals import counted
+from curation.diagnostics.variant_table import VariantFilter
+from curation.formatting import counted
 from pages.components.diagnostics import pairs_chart
 from pages.components.diagnostics.histogram_charts import Axis
 from pages.components.diagnostics.pairs_chart import BRUSH, PLACE, Region, TypePairs

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from curation.diagnostics import variants_by_measure
+from curation.diagnostics import variant_table
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.diagnostics.variants_by_measure import FoundVariants, VariantFilter
-from curation.plurals import counted
+from curation.diagnostics.variant_table import FoundVariants, VariantFilter
+from curation.formatting import counted
 from curation.review.queue import status_counts
 from db.models import Status
 from pages.components.diagnostics import variant_rows
@@ -94,14 +94,14 @@ def found_table(view: PageView, wanted: VariantFilter, *, description: str, key:
     Args:
         description: what the variants have in common, as text.
     """
-    found = view.counts.get(variants_by_measure.find, wanted, limit=REVIEWED)
+    found = view.counts.get(variant_table.find, wanted, limit=REVIEWED)
     if found is None:
         counting()
         return
     if not found.total:
         st.text(f"No variants: {description}.")
         return
-    rows = open_project.ask(variants_by_measure.rows, found.ids[:SHOWN])
+    rows = open_project.ask(variant_table.rows, found.ids[:SHOWN])
     with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
         st.text(_found_in_words(found, description))
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):

@@ -6,12 +6,12 @@ from functools import partial
 
 import streamlit as st
 
-from curation.anchors.sources import sources_in_use
+from curation.anchors.revisions import sources_in_use
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Count, Scope, by_type
 from curation.diagnostics.queue_order import KIND as REORDER
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.project.shared_settings import change_threshold
+from curation.overview.project_settings import change_threshold
+from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review.actions import retract_action
 from curation.review.bulk import apply_rule, of_source, parse_rule
 from curation.taxonomy.reject_reasons import REJECT_REASONS

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from curation.diagnostics.variants_by_measure import FoundVariant
-from curation.review.status import status_label
+from curation.decisions.status import status_label
+from curation.diagnostics.variant_table import FoundVariant
 from pages.components.shared.formatting.diff import join
 from pages.components.shared.variants.card import permalink
 

@@ -6,7 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 from curation.anchors.lookup import source_ids
 from curation.generation.prompts import types_of
 from curation.generation.request import KIND, AnchorSelection, Which
-from curation.taxonomy.roles import ROLES, Role
+from curation.taxonomy.surface_check import ROLES, Role
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import run_names, type_choice
 from pages.components.shared import links

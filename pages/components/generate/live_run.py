@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+from curation.formatting import counted
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import can_go_on
-from curation.generation.costs.prices import dollars, spent
-from curation.generation.duplicates import check_alone
+from curation.generation.prices import dollars, spent
 from curation.generation.request import KIND, OPENAI, Budget
+from curation.generation.run import check_alone
 from curation.generation.run_report import (
     AttemptCounts,
     Spent,
@@ -17,7 +18,6 @@ from curation.generation.run_report import (
     listed,
     progress,
 )
-from curation.plurals import counted
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
 from pages.components.generate.run_names import title as title

@@ -4,9 +4,10 @@ from typing import Any
 
 import streamlit as st
 
-from curation.generation.costs.estimate import RunEstimate
-from curation.generation.costs.prices import dollars, spent_by
-from curation.generation.judging.consistency import TEMPERATURE, of_sample
+from curation.diagnostics.opinion_agreement import verdict_counts
+from curation.diagnostics.opinions import judges
+from curation.formatting import counted
+from curation.generation.estimate import RunEstimate
 from curation.generation.judging.opinion_calls import count_wanted, estimate_judging
 from curation.generation.judging.opinion_request import (
     KIND,
@@ -15,12 +16,11 @@ from curation.generation.judging.opinion_request import (
     JudgeSelection,
 )
 from curation.generation.judging.opinion_run import request_opinions
+from curation.generation.prices import dollars, spent_by
 from curation.generation.prompts import JUDGE, prompt_ids
 from curation.generation.request import MAX_CONCURRENCY
-from curation.plurals import counted
+from curation.review.calibration.consistency import TEMPERATURE, of_sample
 from curation.review.calibration.sample import list_samples
-from curation.review.opinions.agreement import verdict_counts
-from curation.review.opinions.stored import judges
 from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, Status, Verdict

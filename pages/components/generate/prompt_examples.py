@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from curation.generation.examples.choosing import MOST, choose_examples
-from curation.generation.examples.few_shot import Example, from_rows
-from curation.generation.examples.versions import save_with_examples
-from curation.plurals import counted
-from curation.taxonomy.roles import Role
+from curation.formatting import counted
+from curation.generation.example_choice import MOST, choose_examples
+from curation.generation.examples import Example, from_rows, save_with_examples
+from curation.taxonomy.surface_check import Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
 from pages.components.shared.chat_models.choice import MAX_SEED

@@ -5,8 +5,8 @@ from typing import cast
 
 import streamlit as st
 
-from curation.generation.examples.few_shot import Example, from_rows, in_words
-from curation.generation.examples.versions import role_of
+from curation.formatting import counted
+from curation.generation.examples import Example, from_rows, in_words, role_of
 from curation.generation.judging.opinion_calls import example_question
 from curation.generation.prompts import (
     JUDGE,
@@ -17,9 +17,8 @@ from curation.generation.prompts import (
     types_of,
     written_with,
 )
-from curation.plurals import counted
 from curation.taxonomy.cues import SPELLING
-from curation.taxonomy.roles import ROLES, Role
+from curation.taxonomy.surface_check import ROLES, Role
 from db.models import PromptVersion
 from pages.components.generate import prompt_examples
 from pages.components.shared.chat_models import prompt_editor

@@ -6,7 +6,7 @@ import streamlit as st
 
 from curation.anchors.lookup import has_anchors
 from curation.generation.choices import trial_of
-from curation.generation.costs.estimate import TRIAL
+from curation.generation.estimate import TRIAL
 from curation.generation.request import OPENAI, Budget, GenerationRequest, Price
 from curation.generation.run import checked_request, request_generation
 from db.errors import HedgerowError

@@ -6,11 +6,11 @@ from itertools import groupby
 import streamlit as st
 from markupsafe import Markup
 
+from curation.decisions.roles import for_the_project
 from curation.generation.choices import is_trial
-from curation.generation.costs.estimate import TRIAL
+from curation.generation.estimate import TRIAL
 from curation.generation.run_report import ShownCall, calls_in_full, is_measured, variant_ids
-from curation.review.people.roles import for_the_project
-from curation.taxonomy.roles import ROLES, role_name
+from curation.taxonomy.surface_check import ROLES, role_name
 from db.models import Run, RunState
 from pages.components.generate import live_run
 from pages.components.shared.formatting import markup

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 from pages.components.shared import links
 from pages.components.shared.shell import open_project
 

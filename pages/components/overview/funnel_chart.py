@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from curation.project.funnel import Funnel
-from curation.taxonomy.roles import ROLES, role_name
+from curation.overview.funnel import Funnel
+from curation.taxonomy.surface_check import ROLES, role_name
 from pages.components.shared.charts.palette import palette
 
 STAGES = {

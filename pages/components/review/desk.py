@@ -6,6 +6,7 @@ from typing import Literal
 import streamlit as st
 from markupsafe import Markup
 
+from curation.decisions.history import history, replacement_of
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
@@ -14,7 +15,6 @@ from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card
 from curation.review.discussing import OpenMark, open_marks
-from curation.review.history import history, replacement_of
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS

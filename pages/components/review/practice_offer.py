@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.decisions.roles import Role
+from curation.formatting import counted
 from curation.review.gold.practice import must_practise, offered
-from curation.review.people.roles import Role
 from pages.components.shared.links import PRACTICE, SECTION
 from pages.components.shared.shell import open_project, rights
 

@@ -6,14 +6,14 @@ from typing import Literal
 import streamlit as st
 from markupsafe import Markup
 
-from curation.plurals import counted
-from curation.project.opening import THRESHOLD, get_setting
+from curation.decisions.roles import Role
+from curation.formatting import counted
+from curation.project.settings import THRESHOLD, get_setting
+from curation.review.browser_window.adjudicating import PracticeState, PracticeView
 from curation.review.browser_window.messages import reason as reason_text
-from curation.review.browser_window.practising import PracticeState, PracticeView
 from curation.review.cards import card
 from curation.review.gold.items import Gold
 from curation.review.gold.practice import PracticeRound, Score
-from curation.review.people.roles import Role
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.guideline import parse_guideline, passage
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason

@@ -5,10 +5,10 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
-from curation.review.assignment.quotas import ALL_TYPES as ALL_TYPES_TOGETHER
+from curation.decisions.quotas import ALL_TYPES as ALL_TYPES_TOGETHER
+from curation.diagnostics.opinions import has_opinions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import BLIND_ORDERS
-from curation.review.opinions.stored import has_opinions
 from curation.review.queue import Order, Queue
 from pages.components.review import queue_markup
 from pages.components.shared.formatting import markup

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from curation.plurals import counted
-from curation.project.search import Hit, SearchKind, SearchResult, find, marked
+from curation.anchors.search import Hit, SearchKind, SearchResult, find, marked
+from curation.decisions.status import status_label
+from curation.formatting import counted
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.gold.mixing import undecided
-from curation.review.status import status_label
 from db.models import Status
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join

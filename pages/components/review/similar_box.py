@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.review.browser_window.key_actions import ReviewState
-from curation.similar.embedding_run import KIND as EMBED
-from curation.similar.lookup import (
+from curation.similar import KIND as EMBED
+from curation.similar import (
     LOW_COSINE,
     NONE_SIMILAR,
     SimilarVariant,

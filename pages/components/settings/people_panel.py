@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from curation.review.people.by_id import add, give_role, merge, plan_merge, rename, separate
-from curation.review.people.reviewers import MAX_NAME, Person, lookalikes, people
-from curation.review.people.roles import Role
+from curation.decisions.people_by_id import add, give_role, merge, plan_merge, rename, separate
+from curation.decisions.reviewers import MAX_NAME, Person, lookalikes, people
+from curation.decisions.roles import Role
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, rights, signin
 

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
-from curation.diagnostics import measuring, queue_order
+from curation.decisions.roles import Role
+from curation.diagnostics import measuring, model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
+from curation.diagnostics.model_verdicts import ModelReviewer, SwitchPlan
+from curation.diagnostics.opinions import judges
 from curation.encoders.registered import known_encoders
-from curation.plurals import counted
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.project.shared_settings import (
+from curation.formatting import counted
+from curation.overview.project_settings import (
     LARGEST_THRESHOLD,
     change_threshold,
     consequences,
@@ -15,10 +17,7 @@ from curation.project.shared_settings import (
     count_without_active_cosine,
     switch_encoder,
 )
-from curation.review.opinions import model_verdicts
-from curation.review.opinions.model_verdicts import ModelReviewer, SwitchPlan
-from curation.review.opinions.stored import judges
-from curation.review.people.roles import Role
+from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table

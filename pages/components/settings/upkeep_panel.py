@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from curation.plurals import counted
-from curation.upkeep.backup_run import KIND as BACKUP
-from curation.upkeep.check_run import KIND as CHECK
+from curation.formatting import counted
+from curation.upkeep.backup_file import KIND as BACKUP
+from curation.upkeep.checking import KIND as CHECK
 from curation.upkeep.checking import CheckResult
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs

@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.generation.request import Which
 from curation.review.queue import Queue
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 from pages.components.shared.formatting.label import plain
 
 GENERATE_WHICH, GENERATE_SOURCE = "generate-which", "generate-source"

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from curation.diagnostics.surface import CLASS_LABELS
+from curation.editing.own_types import restore_type, retire_type, type_versions
 from curation.generation.request import Which
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
-from curation.taxonomy.own_types import restore_type, retire_type, type_versions
-from curation.taxonomy.roles import ROLES
-from curation.taxonomy.surface_check import SurfaceCheck
+from curation.taxonomy.surface_check import ROLES, SurfaceCheck
 from db.models import TypeVersion
 from pages.components.shared import links
 from pages.components.shared.formatting import markup

@@ -6,9 +6,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.diagnostics.surface import CLASS_LABELS
-from curation.taxonomy.roles import ROLES, Role
-from curation.taxonomy.surface_check import SurfaceCheck
-from curation.taxonomy.type_drafts import (
+from curation.editing.type_drafts import (
     MAX_DEFINITION,
     MAX_EXAMPLE,
     MAX_GUIDELINE,
@@ -17,6 +15,7 @@ from curation.taxonomy.type_drafts import (
     OwnType,
     read_check,
 )
+from curation.taxonomy.surface_check import ROLES, Role, SurfaceCheck
 
 _CONTENT = {
     "free": "May stay or change",

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from curation.content_uids import canonical
+from curation.editing.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
 from curation.generation.prompts import (
     fill,
     newest_template,
@@ -10,7 +11,6 @@ from curation.generation.prompts import (
     types_of,
 )
 from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
 from pages.components.shared.formatting import markup
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import card

@@ -6,13 +6,23 @@ from typing import Any
 
 import streamlit as st
 
-from curation.anchors.sources import sources_in_use
-from curation.plurals import counted
+from curation.anchors.revisions import sources_in_use
+from curation.decisions.reviewers import reviewer_names
+from curation.formatting import counted
 from curation.review.agreement.estimates import FEWEST, Estimate
-from curation.review.agreement.figures import By, Figures, Group, figures, figures_by, in_group
-from curation.review.agreement.interpretation import as_text, interval_text, number, sentences
+from curation.review.agreement.figures import (
+    By,
+    Figures,
+    Group,
+    as_text,
+    figures,
+    figures_by,
+    in_group,
+    interval_text,
+    number,
+    sentences,
+)
 from curation.review.agreement.overlap import Overlap, overlap
-from curation.review.people.reviewers import reviewer_names
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants import empty_state, source_choice

@@ -4,18 +4,17 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from curation.plurals import counted
-from curation.review.assignment.plan import Plan, current_plan
-from curation.review.assignment.planning import assign
-from curation.review.assignment.progress import Progress, progress
-from curation.review.assignment.quotas import (
+from curation.decisions.assignment import Plan, current_plan
+from curation.decisions.assignment_progress import Progress, assign, progress
+from curation.decisions.quotas import (
     ALL_TYPES,
     all_quotas,
     set_quota,
     shares_of,
     work_done,
 )
-from curation.review.people.reviewers import Person, people
+from curation.decisions.reviewers import Person, people
+from curation.formatting import counted
 from pages.components.shared.shell import error_messages, open_project, rights
 from pages.components.shared.shell.count_cache import CachedCounts, forget
 from pages.components.shared.variants import empty_state

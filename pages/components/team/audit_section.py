@@ -6,10 +6,9 @@ from datetime import UTC, date, datetime, time, timedelta
 import streamlit as st
 from markupsafe import Markup
 
-from curation.anchors.sources import sources_in_use
-from curation.review.audit.entries import COLUMNS, Entry, Filters, Kind
-from curation.review.audit.reading import START, Place, all_rows, page
-from curation.review.people.reviewers import reviewer_names
+from curation.anchors.revisions import sources_in_use
+from curation.decisions.reviewers import reviewer_names
+from curation.review.audit import COLUMNS, START, Entry, Filters, Kind, Place, all_rows, page
 from curation.tables.spreadsheets import csv_bytes
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.clock import local

@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from curation.plurals import counted
-from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, get_setting
+from curation.decisions.shown_card import MAX_NOTE, find_variant
+from curation.formatting import counted
+from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting
 from curation.review.adjudication import verdicts_on
 from curation.review.browser_window.messages import reason as reason_text
 from curation.review.cards import card
 from curation.review.gold.items import USE_LABELS, Gold, gold_items, mark, remove
-from curation.review.gold.settings import change_practise_first, change_rate
-from curation.review.people.statistics import Share, answers_on_gold
-from curation.review.shown_card import MAX_NOTE, find_variant
+from curation.review.gold.mixing import change_practise_first, change_rate
+from curation.review.people_statistics import Share, answers_on_gold
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.errors import HedgerowError

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.review.people.roles import Role
+from curation.decisions.roles import Role
 from pages.components.shared.shell import rights, signin
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
-from curation.review.people.statistics import (
+from curation.review.people_statistics import (
     COLUMNS,
     PersonFigures,
     Share,

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from curation.plurals import counted
+from curation.decisions.status import status_label
+from curation.formatting import counted
 from curation.review.agreement.figures import differing
 from curation.review.agreement.overlap import Overlap
 from curation.review.agreement.records import (
@@ -17,7 +18,6 @@ from curation.review.agreement.records import (
     table,
 )
 from curation.review.browser_window.messages import reason
-from curation.review.status import status_label
 from curation.tables.spreadsheets import csv_bytes
 from db.models import Verdict
 from pages.components.shared.formatting import markup

@@ -8,19 +8,6 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.attributes import MAX_GENRE, set_facts
-from curation.anchors.carry_over import carry_over, proposals
-from curation.anchors.changes import (
-    SuspiciousText,
-    correct_anchor,
-    count_second_looks,
-    get_anchor,
-    restore_anchor,
-    restore_anchors,
-    retire_anchor,
-    retire_anchors,
-)
-from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import (
     AnchorFilter,
     anchor_history,
@@ -32,20 +19,33 @@ from curation.anchors.lookup import (
     one_anchor,
     page_of_anchors,
 )
+from curation.anchors.revisions import MAX_ANCHOR
+from curation.decisions.history import history
+from curation.decisions.status import Standing
+from curation.decisions.storing import compute_standing
 from curation.diagnostics.cosines import save_cosines, variant_texts
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
+from curation.editing.anchors import (
+    SuspiciousText,
+    correct_anchor,
+    count_second_looks,
+    get_anchor,
+    restore_anchor,
+    restore_anchors,
+    retire_anchor,
+    retire_anchors,
+)
+from curation.editing.attributes import MAX_GENRE, set_facts
+from curation.editing.carry_over import carry_over, proposals
 from curation.encoders.registered import register_encoder
-from curation.project.funnel import funnel
+from curation.overview.funnel import funnel
 from curation.release.freezing import create_release
 from curation.review import actions
 from curation.review.actions import ShownCard, accept, edit, reject, reject_family, shown, undo
 from curation.review.bulk import apply_rule, find_matches, parse_rule
 from curation.review.cards import card
-from curation.review.decisions import compute_standing
-from curation.review.history import history
 from curation.review.queue import next_variant
-from curation.review.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import (

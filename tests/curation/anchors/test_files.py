@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
 
-from curation.anchors.importing.labels import LabelledTable, read_file, read_pasted
-from curation.anchors.importing.nli_texts import guess_columns
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
+from curation.importing.labels import LabelledTable, read_file, read_pasted
+from curation.importing.originals import guess_columns
 from curation.tables.columns import FileTable
 from curation.tables.decoding import MAX_BYTES, check_size
 from curation.tables.table import MAX_COLUMNS, Format
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.errors import HedgerowError
 
 MB = 1024 * 1024

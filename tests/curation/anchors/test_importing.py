@@ -14,22 +14,7 @@ from sqlalchemy import Connection, Engine, event, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.checks import Reason, has_several_sentences
-from curation.anchors.importing import anchor_rows
-from curation.anchors.importing.adding import Plan, Request, add, columns_of, plan
-from curation.anchors.importing.insert import (
-    About,
-    Added,
-    PairedTexts,
-    add_anchors,
-    check_source,
-    earlier_import,
-)
-from curation.anchors.importing.labels import read_file, read_pasted
-from curation.anchors.importing.nli_texts import Fault, Originals, guess_columns, read_originals
-from curation.anchors.importing.preview import Fate, Preview, preview
-from curation.anchors.importing.sample import allocate, length_band, lengths, stratified_sample
 from curation.content_uids import (
     anchor_uid,
     canonical_uid,
@@ -38,18 +23,39 @@ from curation.content_uids import (
     variant_uid,
     words_of,
 )
+from curation.decisions.reviewers import LABELS
+from curation.decisions.storing import compute_standing
 from curation.diagnostics.measuring import count_without_measures
+from curation.diagnostics.model_verdicts import apply_switch, find_model, plan_switch
+from curation.editing.anchors import correct_anchor, retire_anchor
+from curation.editing.own_types import (
+    CONTRADICTION,
+    ENTAILMENT,
+    ORIGINAL_TYPES,
+    add_type,
+    restore_type,
+    retire_type,
+)
+from curation.editing.type_drafts import OwnType
 from curation.generation.prompts import types_of
+from curation.importing import anchor_storing
+from curation.importing.anchor_preview import Fate, Preview, preview
+from curation.importing.anchor_storing import (
+    About,
+    Added,
+    PairedTexts,
+    add_anchors,
+    check_source,
+    earlier_import,
+)
+from curation.importing.anchors import Plan, Request, add, columns_of, plan
+from curation.importing.labels import read_file, read_pasted
+from curation.importing.originals import Fault, Originals, guess_columns, read_originals
+from curation.importing.sample import allocate, length_band, lengths, stratified_sample
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
-from curation.review.decisions import compute_standing
-from curation.review.opinions.model_verdicts import apply_switch, find_model, plan_switch
-from curation.review.people.reviewers import LABELS
 from curation.review.queue import next_variant
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
-from curation.taxonomy.own_types import add_type, restore_type, retire_type
 from curation.taxonomy.project_types import all_types, list_types, seed_taxonomy
-from curation.taxonomy.type_drafts import OwnType
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import (
@@ -380,7 +386,7 @@ def test_the_same_file_twice_adds_nothing_and_is_reported(session: Session) -> N
 def test_a_failure_in_the_middle_leaves_nothing(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anchor_rows, "_WORDING", "INSERT INTO nowhere VALUES ({})")
+    monkeypatch.setattr(anchor_storing, "_WORDING", "INSERT INTO nowhere VALUES ({})")
     with pytest.raises(Exception, match="nowhere"), writing(engine) as session:
         enter(session, "The bridge is safe.")
     with reading(engine) as session:
@@ -614,7 +620,7 @@ def test_no_model_is_asked_to_write_them(session: Session) -> None:
 def test_large_numbers_wait_for_the_next_diagnostics_run(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.anchors.importing.nli_insert.MEASURED_AT_ONCE", 4)
+    monkeypatch.setattr("curation.importing.original_storing.MEASURED_AT_ONCE", 4)
     assert load(session).originals.measured is False and count_without_measures(session) == 5
 
 

@@ -13,15 +13,17 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.changes import correct_anchor
-from curation.anchors.importing.insert import About, add_anchors
-from curation.anchors.importing.labels import read_pasted
-from curation.anchors.importing.preview import preview
-from curation.anchors.sources import sources_in_use
+from curation.anchors.revisions import sources_in_use
 from curation.content_uids import anchor_uid, canonical, in_pending_fifth
-from curation.corpora import corpus_run
 from curation.corpora.corpus import CORPORA, STARTER, Corpus
-from curation.corpora.loading import (
+from curation.decisions.reviewers import is_reserved
+from curation.diagnostics.measuring import measure_variants
+from curation.diagnostics.model_verdicts import model_reviewers, switch
+from curation.editing.anchors import correct_anchor
+from curation.importing import corpus_run
+from curation.importing.anchor_preview import preview
+from curation.importing.anchor_storing import About, add_anchors
+from curation.importing.corpora import (
     KIND,
     Families,
     Loaded,
@@ -30,12 +32,10 @@ from curation.corpora.loading import (
     load,
     missing_families,
 )
-from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
-from curation.diagnostics.measuring import measure_variants
+from curation.importing.labels import read_pasted
+from curation.project.settings import LEVENSHTEIN_THRESHOLD
 from curation.review.actions import accept, reject, shown
 from curation.review.bulk import apply_rule, parse_rule
-from curation.review.opinions.model_verdicts import model_reviewers, switch
-from curation.review.people.reviewers import is_reserved
 from curation.review.queue import status_counts
 from curation.review.settling import contested
 from curation.review.undo import undo

@@ -13,7 +13,6 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.corpora.corpus import CORPORA
 from curation.diagnostics.acceptance import (
     Dimension,
@@ -49,10 +48,11 @@ from curation.diagnostics.distributions import (
     totals,
 )
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.variants_by_measure import First, FoundVariants, VariantFilter, find, rows
+from curation.diagnostics.variant_table import First, FoundVariants, VariantFilter, find, rows
+from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.encoders.registered import register_encoder
-from curation.project.opening import ACTIVE_ENCODER, get_setting
-from curation.project.shared_settings import change_threshold
+from curation.overview.project_settings import change_threshold
+from curation.project.settings import ACTIVE_ENCODER, get_setting
 from curation.review import actions
 from curation.taxonomy.cues import HEDGE_CUES
 from db.engine import reading, writing

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 from curation.diagnostics import cosines, giveaways, measuring
 from curation.diagnostics.giveaways import KIND, data_state, guess_of, suspects, variants_with
 from curation.diagnostics.measures import MEASURES_VERSION, Flag
-from curation.diagnostics.ngrams import frequent, ngrams
-from curation.encoders.reading_pace import PACE
-from curation.project.opening import active_encoder_id
+from curation.diagnostics.side_guessing import frequent, ngrams
+from curation.encoders.embeddings import PACE
+from curation.project.settings import active_encoder_id
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.cards import card

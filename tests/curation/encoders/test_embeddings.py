@@ -14,11 +14,17 @@ import pytest
 
 from curation.encoders import embeddings as embeddings_module
 from curation.encoders import parallel_encoding
-from curation.encoders.embeddings import encode_distinct, pair_cosines
+from curation.encoders.embeddings import (
+    MARKS,
+    PER_TOKEN,
+    characters,
+    encode_distinct,
+    length,
+    pair_cosines,
+)
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.parallel_encoding import for_each_batch, threads_of
-from curation.encoders.reading_pace import MARKS, PER_TOKEN, characters, length
 from db.errors import HedgerowError
 from tests.training.conftest import tiny_encoder as tiny_encoder
 

@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.generation.answers import AnswerProblem
 from curation.generation.providers.batch import collecting, polling
-from curation.generation.providers.batch.call_lines import read_answer, split_lines
+from curation.generation.providers.batch.api import read_answer, split_lines
 from curation.generation.providers.chat.completions import CallError
 from curation.generation.run_report import RAW_SHOWN, last_troubles
 from db import execution

@@ -19,9 +19,9 @@ from sqlmodel import col
 from curation.generation import unstored_answers
 from curation.generation.answers import AnswerProblem
 from curation.generation.providers import waiting
-from curation.generation.providers.chat.answer_limits import KEPT, most_bytes
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError
+from curation.generation.providers.chat.connections import KEPT, most_bytes
 from curation.generation.run_report import missing_types, progress
 from curation.generation.storing import store_attempts
 from db.engine import reading, writing

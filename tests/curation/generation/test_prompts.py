@@ -12,19 +12,19 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.changes import retire_anchor
 from curation.content_uids import anchor_uid, split_of
-from curation.generation.acceptance_by_prompt import acceptance_by_prompt
-from curation.generation.examples.choosing import LONGEST, choose_examples, diverse
-from curation.generation.examples.few_shot import (
+from curation.decisions.storing import store_decisions
+from curation.editing.anchors import retire_anchor
+from curation.generation.example_choice import LONGEST, choose_examples, diverse
+from curation.generation.examples import (
     HEADING,
     Example,
     as_rows,
     from_rows,
     in_words,
+    save_with_examples,
     with_place,
 )
-from curation.generation.examples.versions import save_with_examples
 from curation.generation.prompts import (
     JUDGE,
     built_in,
@@ -41,10 +41,10 @@ from curation.generation.prompts import (
 )
 from curation.review import actions
 from curation.review.bulk import apply_rule, parse_rule
-from curation.review.decisions import store_decisions
+from curation.review.calibration.consistency import acceptance_by_prompt
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Answer, Decision, PromptVersion, Split, Variant, Verdict

@@ -11,9 +11,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.editing.own_types import add_type
 from curation.generation.calls import cue_use
-from curation.generation.costs.estimate import count_wanted, estimate
-from curation.generation.costs.spent import cost_rows
+from curation.generation.estimate import count_wanted, estimate
 from curation.generation.providers import forecast as forecasting
 from curation.generation.providers import writing_run
 from curation.generation.providers.forecast import Forecast, forecast
@@ -25,14 +25,14 @@ from curation.generation.providers.rules.frames import cue_of, frames_of
 from curation.generation.providers.writing_run import answer_of
 from curation.generation.request import AnchorSelection, Which
 from curation.generation.run import checked_request
-from curation.project.funnel import funnel
+from curation.generation.spent import cost_rows
+from curation.overview.funnel import funnel
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from curation.release.triples import triple_rows
 from curation.review import actions
 from curation.review.queue import next_variant
 from curation.taxonomy.built_in import TAXONOMY, known_type
-from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext

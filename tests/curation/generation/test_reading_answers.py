@@ -25,21 +25,25 @@ from curation.generation.judging.question import (
     read_judgement,
 )
 from curation.generation.prompts import JUDGE, built_in, checked_template, types_of
-from curation.generation.providers.chat.addresses import OWN_ADDRESS, address_of, is_own, key_for
-from curation.generation.providers.chat.answer_limits import BadBody, bounded
 from curation.generation.providers.chat.client import response_format
 from curation.generation.providers.chat.completions import (
+    OWN_ADDRESS,
+    SLACK,
     CallError,
     Reply,
+    address_of,
+    is_own,
+    key_for,
     read_completion,
     read_json,
     retry_after,
+    with_trusted_tokens,
 )
-from curation.generation.providers.chat.usage import SLACK, with_trusted_tokens
+from curation.generation.providers.chat.connections import BadBody, bounded
 from curation.generation.run import chat_model, checked_request
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from db.errors import HedgerowError
 from db.models import Verdict
 from db.settings import Settings

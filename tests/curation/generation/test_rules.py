@@ -10,10 +10,15 @@ from curation.content_uids import canonical
 from curation.corpora.corpus import STARTER
 from curation.diagnostics.surface import check_surface
 from curation.generation.providers.rules import write_by_rule
+from curation.generation.providers.rules.clause import (
+    WORDS,
+    SkipReason,
+    base_of,
+    participle,
+    past,
+    third,
+)
 from curation.generation.providers.rules.frames import FRAMED, cue_of, frames_of
-from curation.generation.providers.rules.grammar.clause import SkipReason
-from curation.generation.providers.rules.grammar.forms import base_of, participle, past, third
-from curation.generation.providers.rules.grammar.word_lists import WORDS
 from curation.generation.providers.rules.hedges import placeable
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.cues import HEDGE_CUES

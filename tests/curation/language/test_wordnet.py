@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from curation.generation.providers.rules import write_by_rule
-from curation.generation.providers.rules.antonyms import (
+from curation.generation.providers.rules.antonym_predicates import (
     affixed_adverb,
     affixed_quality,
     other_quality,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.language.affixes import negative_affix
+from curation.language.negation import negative_affix
 from curation.language.tokens import Analysis, align, is_content, lemma, related, stem, tokenize
 from curation.language.word_changes import MAX_WORDS, carry
 

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from curation.anchors.changes import retire_anchor
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measuring import measure_variants
+from curation.editing.anchors import retire_anchor
 from curation.encoders.registered import register_encoder
-from curation.project.funnel import FunnelRow, funnel, surplus_version
-from curation.project.next_steps import NextStep, StepKind, next_steps
-from curation.project.opening import ACTIVE_ENCODER, get_setting
+from curation.overview.counts import NextStep, StepKind, next_steps
+from curation.overview.funnel import FunnelRow, funnel, surplus_version
+from curation.project.settings import ACTIVE_ENCODER, get_setting
 from curation.release.contents import count_triples_by_type, triples_by_type
 from curation.release.freezing import create_release
 from curation.release.selection import Selection

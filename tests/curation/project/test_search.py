@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.anchors.changes import correct_anchor, retire_anchor
-from curation.project import search
-from curation.project.search import SearchKind, find, marked
-from curation.review.notes import add_note, retract_note
+from curation.anchors import search
+from curation.anchors.search import SearchKind, find, marked
+from curation.decisions.notes import add_note, retract_note
+from curation.editing.anchors import correct_anchor, retire_anchor
 from db.engine import reading, writing
 from db.models import Status
 from tests.support.databases import Fill, both_databases

@@ -18,8 +18,12 @@ from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.encoders.registered import encoder_source, known_encoders, register_encoder
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
-from curation.project.shared_settings import change_encoder, change_threshold, count_over_threshold
+from curation.overview.project_settings import (
+    change_encoder,
+    change_threshold,
+    count_over_threshold,
+)
+from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import Work, execute
@@ -30,7 +34,7 @@ from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, add_variant
 
 OPEN = """
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.settings import load_settings
 open_project(load_settings()).dispose()
 """

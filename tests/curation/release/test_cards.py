@@ -10,8 +10,8 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from curation.diagnostics.measuring import measure_variants
-from curation.markdown import escape
-from curation.release.export.contributors import (
+from curation.formatting import escape
+from curation.release.export.card_sections import (
     WRITTEN_BY_MODELS,
     WRITTEN_BY_RULES,
     Writer,
@@ -21,7 +21,7 @@ from curation.release.export.contributors import (
 )
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
-from curation.release.report.parts import Report, Table
+from curation.release.report.facts import Report, Table
 from curation.release.report.sections import report
 from curation.release.report.writing import Form, text
 from curation.review import actions

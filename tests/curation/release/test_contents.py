@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from curation.anchors.changes import correct_anchor, restore_anchor, retire_anchor
+from curation.editing.anchors import correct_anchor, restore_anchor, retire_anchor
 from curation.release.contents import (
     LAST_DECISION,
     changes_since,

@@ -16,15 +16,13 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.importing.labels import read_file
+from curation.importing.labels import read_file
 from curation.partial_files import new_partial
 from curation.release.export import table_rows
 from curation.release.export.export_formats import export_format, format_names
-from curation.release.export.export_run import work
-from curation.release.export.release_folder import MANIFEST, export_release
+from curation.release.export.release_folder import MANIFEST, export_release, work, zip_export
 from curation.release.export.streams import CHUNK, TABLE_FILES, table_bytes, zipped
 from curation.release.export.table_rows import TABLES, TABLES_OF, cut, read_piece, read_table
-from curation.release.export.zip_file import zip_export
 from curation.release.freezing import create_release, get_release
 from curation.release.triples import triple_rows
 from curation.taxonomy.built_in import TAXONOMY_VERSION
@@ -305,7 +303,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from curation.partial_files import new_partial
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import get_release
 from db.engine import reading

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.measuring import measure_variants
-from curation.project.shared_settings import change_threshold
+from curation.overview.project_settings import change_threshold
 from curation.release.contents import Changes, changes_since, contents_of, count_accepted
-from curation.release.export.contributors import review_statement
+from curation.release.export.card_sections import review_statement
 from curation.release.freezing import create_release, get_release, list_releases
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import contents_now

@@ -15,8 +15,17 @@ from sqlmodel import col
 from curation.content_uids import words_of
 from curation.release import overlap as module
 from curation.release.freezing import create_release
-from curation.release.overlap import Overlap, Runs, SharedText, overlap
-from curation.release.overlap_fields import DOCUMENT, QUERY, SIDES, FieldOverlap, by_field
+from curation.release.overlap import (
+    DOCUMENT,
+    QUERY,
+    SIDES,
+    FieldOverlap,
+    Overlap,
+    Runs,
+    SharedText,
+    by_field,
+    overlap,
+)
 from curation.release.overlap_results import (
     FOLDER,
     OverlapWithTest,

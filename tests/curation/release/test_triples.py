@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.orm import Session
 
-from curation.release.export.question_files import check_finetuning_file
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
+from curation.release.export.file_formats import check_finetuning_file
 from curation.release.export.release_folder import MANIFEST, export_release
 from curation.release.freezing import create_release
 from curation.release.question_pairs import (
@@ -24,7 +25,6 @@ from curation.release.question_pairs import (
     require_questions,
 )
 from curation.release.triples import Triple, families, triple_rows
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.taxonomy.project_types import seed_taxonomy
 from db.errors import HedgerowError
 from db.models import Release, Split

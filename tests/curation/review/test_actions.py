@@ -4,6 +4,14 @@ from datetime import timedelta
 
 import pytest
 
+from curation.decisions.history import (
+    actions_since,
+    decided_by,
+    history,
+    last_actions,
+    latest_of_each,
+)
+from curation.decisions.storing import store_decisions
 from curation.review import actions
 from curation.review.adjudication import (
     ConflictOrder,
@@ -14,8 +22,6 @@ from curation.review.adjudication import (
     wordings,
 )
 from curation.review.adjudication import latest_of_each as latest_verdicts
-from curation.review.decisions import store_decisions
-from curation.review.history import actions_since, decided_by, history, last_actions, latest_of_each
 from curation.review.queue import awaiting_a_person, status_counts
 from curation.review.settling import contested, shown_to_settle
 from curation.review.undo import Done

@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.review.agreement.coefficients import alpha, coincidences, kappa, observed
+from curation.decisions.coefficients import alpha, coincidences, kappa, observed
 from curation.review.agreement.estimates import FEWEST, Counts, Estimate, with_alpha, with_kappa
 from curation.review.agreement.figures import (
     By,
     Figures,
+    as_text,
     confusion,
     differing,
     figures,
     figures_by,
     in_cell,
     in_group,
+    sentences,
 )
-from curation.review.agreement.interpretation import as_text, sentences
 from curation.review.agreement.overlap import Overlap, Pattern, Vote
 from curation.review.agreement.records import ids_of
 from db.models import Verdict

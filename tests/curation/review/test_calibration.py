@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from curation.diagnostics.opinions import show_opinions
 from curation.release.freezing import create_release
 from curation.review.bulk import find_matches, parse_rule
 from curation.review.calibration import figures
-from curation.review.calibration.certainty import reliability
-from curation.review.calibration.figures import calibration, exact_share, type_figures
+from curation.review.calibration.figures import calibration, exact_share, reliability, type_figures
 from curation.review.calibration.sample import (
     SampleRequest,
     address_name,
@@ -20,7 +20,6 @@ from curation.review.calibration.sample import (
     variant_ids,
 )
 from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
-from curation.review.opinions.stored import show_opinions
 from db.models import Decision, ReleaseItem, RunState, Status, Variant, Verdict
 from db.runs import create_run, get_run
 from tests.curation.review.desk import VERBAL, A, Desk, E, R, refused

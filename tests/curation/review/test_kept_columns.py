@@ -11,16 +11,20 @@ from sqlalchemy import Engine, insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.changes import correct_anchor
 from curation.content_uids import HOLDOUT_SALT, OVERLAP_SALT, SPLIT_SALT
+from curation.decisions import people_by_id
+from curation.decisions.assignment import Plan, current_plan
+from curation.decisions.assignment_progress import assign, progress
+from curation.decisions.history import PastDecision, history, not_retracted
+from curation.decisions.quotas import set_quota, work_done, workload
+from curation.decisions.shown_card import ShownCard, shown
+from curation.decisions.storing import counts_still
 from curation.diagnostics.measures import Flag
+from curation.diagnostics.model_verdicts import apply_switch, plan_switch
+from curation.editing.anchors import correct_anchor
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.review import actions, bulk
-from curation.review.assignment.plan import Plan, current_plan
-from curation.review.assignment.planning import assign
-from curation.review.assignment.progress import progress
-from curation.review.assignment.quotas import set_quota, work_done, workload
 from curation.review.bulk import (
     RULE,
     Applied,
@@ -31,13 +35,8 @@ from curation.review.bulk import (
     find_matches,
     parse_rule,
 )
-from curation.review.decisions import counts_still
-from curation.review.history import PastDecision, history, not_retracted
-from curation.review.opinions.model_verdicts import apply_switch, plan_switch
-from curation.review.people import by_id
 from curation.review.queue import Order, Queue, among, count_left, next_variant, status_counts
 from curation.review.settling import contested
-from curation.review.shown_card import ShownCard, shown
 from curation.upkeep.kept_values import CHECKS
 from db.columns import now
 from db.engine import reading, writing
@@ -131,8 +130,8 @@ class History:
             "correct": lambda: correct(session, variant.anchor_id, who),
             "retire": lambda: setattr(variant, "retired", not variant.retired),
             "opinion": lambda: self.give_opinion(session, variant),
-            "merge": lambda: by_id.merge(session, person=who, into=other),
-            "separate": lambda: by_id.separate(session, dice.choice(self.people)),
+            "merge": lambda: people_by_id.merge(session, person=who, into=other),
+            "separate": lambda: people_by_id.separate(session, dice.choice(self.people)),
             "plan": lambda: assign(session, reviewers=dice.choice([2, 3]), share=share),
         }
         do[kind]()

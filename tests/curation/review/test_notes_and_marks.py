@@ -7,16 +7,15 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from curation.decisions.notes import add_note, count_notes, notes, removed_notes
+from curation.decisions.shown_card import MAX_NOTE
+from curation.editing.own_variants import write_variant
 from curation.release.freezing import create_release
 from curation.review import actions
-from curation.review.audit.entries import Entry, Filters, Kind
-from curation.review.audit.reading import entries, page
+from curation.review.audit import Entry, Filters, Kind, entries, page
 from curation.review.cards import card
 from curation.review.discussing import is_marked, lift, mark, mark_events, open_marks
-from curation.review.notes import add_note, count_notes, notes, removed_notes
-from curation.review.shown_card import MAX_NOTE
 from curation.review.undo import Done
-from curation.variants.own import write_variant
 from db.columns import now
 from db.models import MarkKind, Status
 from tests.curation.review.desk import LEXICAL, PHRASE, VERBAL, WORD, Desk, E, R, refused

@@ -5,20 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.decisions.history import history
+from curation.diagnostics import model_verdicts
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
-from curation.release.summary import review_summary
-from curation.review.history import history
-from curation.review.opinions import model_verdicts
-from curation.review.opinions.agreement import Agreement, agreement, together, verdict_counts
-from curation.review.opinions.model_verdicts import (
+from curation.diagnostics.model_verdicts import (
     apply_switch,
     find_model,
     model_reviewers,
     plan_switch,
 )
-from curation.review.opinions.priority import ModelVerdict, opinion_priority
-from curation.review.opinions.stored import (
+from curation.diagnostics.opinion_agreement import Agreement, agreement, together, verdict_counts
+from curation.diagnostics.opinion_priority import ModelVerdict, opinion_priority
+from curation.diagnostics.opinions import (
     counting_judges,
     has_opinions,
     judge_name,
@@ -26,6 +25,7 @@ from curation.review.opinions.stored import (
     opinions_of,
     show_opinions,
 )
+from curation.release.summary import review_summary
 from curation.review.queue import Order, next_variant
 from db.execution import execute
 from db.models import OpinionLook, Status, Variant

@@ -11,15 +11,15 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.changes import retire_anchor
+from curation.decisions.shown_card import shown
+from curation.diagnostics.opinions import show_opinions
+from curation.editing.anchors import retire_anchor
+from curation.editing.own_variants import write_variant
 from curation.review import actions
 from curation.review.agreement.overlap import Overlap, overlap
 from curation.review.agreement.records import COLUMNS, ids_of, records, table
 from curation.review.bulk import apply_rule, parse_rule
-from curation.review.opinions.stored import show_opinions
-from curation.review.shown_card import shown
 from curation.tables.spreadsheets import csv_bytes
-from curation.variants.own import write_variant
 from db.columns import now
 from db.engine import writing
 from db.models import Decision, Verdict

@@ -8,17 +8,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from curation.corpora.corpus import STARTER
-from curation.diagnostics.acceptance import Dimension, reject_reasons
-from curation.diagnostics.distributions import data_version
-from curation.release.freezing import create_release
-from curation.review.history import decided_by, history, last_actions
-from curation.review.late_decisions import late_decisions
-from curation.review.leases import Holder, on_other_screens, take
-from curation.review.notes import add_note, notes
-from curation.review.opinions.stored import ensure_judge
-from curation.review.people import by_id
-from curation.review.people.merging import merge
-from curation.review.people.reviewers import (
+from curation.decisions import people_by_id
+from curation.decisions.history import decided_by, history, last_actions
+from curation.decisions.leases import Holder, on_other_screens, take
+from curation.decisions.merging import merge
+from curation.decisions.notes import add_note, notes
+from curation.decisions.reviewers import (
     LABELS,
     MAX_NAME,
     ensure_reviewer,
@@ -29,8 +24,13 @@ from curation.review.people.reviewers import (
     reviewer_name,
     reviewer_names,
 )
-from curation.review.people.roles import Role, is_lead, role_of
-from curation.review.people.signing_in import Claims, claims_of, role_by_settings, sign_in
+from curation.decisions.roles import Role, is_lead, role_of
+from curation.decisions.signing_in import Claims, claims_of, role_by_settings, sign_in
+from curation.diagnostics.acceptance import Dimension, reject_reasons
+from curation.diagnostics.distributions import data_version
+from curation.diagnostics.opinions import ensure_judge
+from curation.release.freezing import create_release
+from curation.review.undo import late_decisions
 from db.engine import writing
 from db.models import Decision, ReleaseItem, Reviewer, ReviewerKind, Status
 from db.settings import Settings
@@ -114,7 +114,7 @@ def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
         verbal, ada = add_family(session)["verbal"], ensure_reviewer(session, "ada l.")
         add_note(session, verbal.id, reviewer_id=ada.id, text="Too long.")
         rename_person(session, ada, "Ada L.")  # case alone
-        assert by_id.rename(session, ada.id, " Ada  Lovelace ") == ("Ada L.", "Ada Lovelace")
+        assert people_by_id.rename(session, ada.id, " Ada  Lovelace ") == ("Ada L.", "Ada Lovelace")
         assert [note.reviewer for note in notes(session, verbal.id)] == ["Ada Lovelace"]
         assert reviewer_name(session, ada.id) == reviewer_names(session)[ada.id] == "Ada Lovelace"
         assert get_reviewer(session, "ADA LOVELACE") is ada
@@ -127,15 +127,15 @@ def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
 
 def test_a_person_is_added_once_and_the_first_as_a_lead(engine: Engine) -> None:
     with refused("lead"), writing(engine) as session:
-        by_id.add(session, "Cy", Role.REVIEWER)
+        people_by_id.add(session, "Cy", Role.REVIEWER)
     with writing(engine) as session:
         assert people(session) == []
-        assert by_id.add(session, " Ada ", Role.LEAD) == "Ada"
-        assert by_id.add(session, "Cy", Role.VIEWER) == "Cy"
+        assert people_by_id.add(session, " Ada ", Role.LEAD) == "Ada"
+        assert people_by_id.add(session, "Cy", Role.VIEWER) == "Cy"
         found = [(one.name, one.role) for one in people(session)]
         assert found == [("Ada", Role.LEAD), ("Cy", Role.VIEWER)]
         with refused("'ada'"):
-            by_id.add(session, "ada", Role.VIEWER)
+            people_by_id.add(session, "ada", Role.VIEWER)
 
 
 # -- merging -----------------------------------------------------------------------------------
@@ -170,15 +170,15 @@ def merged(desk: Desk) -> list[str]:
 @both_databases
 def test_after_a_merge_the_later_verdict_counts_until_they_are_separated(spelt: Desk) -> None:
     other, ada = spelt.people(OTHER, "Ada")
-    plan = spelt.read(by_id.plan_merge, person=other, into=ada)
+    plan = spelt.read(people_by_id.plan_merge, person=other, into=ada)
     assert plan == (OTHER, "Ada", 1, {(Status.CONFLICT, Status.ACCEPTED): 1})
     before = spelt.read(data_version)
     assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
-    assert spelt.write(by_id.merge, person=other, into=ada) == plan
+    assert spelt.write(people_by_id.merge, person=other, into=ada) == plan
     assert statuses(spelt) == [Status.ACCEPTED, Status.ACCEPTED, Status.REJECTED]
     assert spelt.read(data_version) != before
     assert spelt.write(ensure_reviewer, "ADA L.").name == "Ada"
-    assert spelt.write(by_id.separate, other) == (OTHER, "Ada")
+    assert spelt.write(people_by_id.separate, other) == (OTHER, "Ada")
     assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
     with refused():
         spelt.separate(OTHER)

@@ -14,13 +14,13 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 
-from curation.anchors.sources import sources_in_use
+from curation.anchors.revisions import sources_in_use
 from curation.corpora.corpus import CORPORA
-from curation.review import actions, leases
-from curation.review.assignment.planning import assign
+from curation.decisions import leases
+from curation.decisions.assignment_progress import assign
+from curation.decisions.notes import add_note
+from curation.review import actions
 from curation.review.cards import card, family
-from curation.review.late_decisions import late_decisions
-from curation.review.notes import add_note
 from curation.review.queue import (
     Order,
     Queue,
@@ -30,6 +30,7 @@ from curation.review.queue import (
     next_variant,
     status_counts,
 )
+from curation.review.undo import late_decisions
 from db.engine import create_engine, reading, writing
 from db.models import Decision, Lease, Status, Variant
 from tests.curation.review.desk import VERBAL, WORD, Desk, E, R, statements

@@ -11,21 +11,12 @@ from sqlalchemy import Engine, Table, delete, insert, select, text, update
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.anchors.changes import correct_anchor, retire_anchor
-from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
-from curation.project.opening import PRICES, put_setting
-from curation.release.freezing import create_release
-from curation.review import actions
-from curation.review.assignment.planning import assign
-from curation.review.browser_window.key_actions import ReviewState
-from curation.review.browser_window.reading import ReadingState
-from curation.review.bulk import apply_rule, parse_rule
-from curation.review.discussing import mark
-from curation.review.leases import on_other_screens
-from curation.review.notes import add_note
-from curation.review.people import by_id
-from curation.review.people.reviewers import ensure_reviewer
-from curation.review.people.roles import (
+from curation.decisions import people_by_id
+from curation.decisions.assignment_progress import assign
+from curation.decisions.leases import on_other_screens
+from curation.decisions.notes import add_note
+from curation.decisions.reviewers import ensure_reviewer
+from curation.decisions.roles import (
     REVIEWER_TABLES,
     Role,
     for_the_project,
@@ -35,11 +26,20 @@ from curation.review.people.roles import (
     set_role,
     set_who_acts,
 )
+from curation.editing.anchors import correct_anchor, retire_anchor
+from curation.editing.own_variants import write_variant
+from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
+from curation.project.settings import PRICES, put_setting
+from curation.release.freezing import create_release
+from curation.review import actions
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.reading import ReadingState
+from curation.review.bulk import apply_rule, parse_rule
+from curation.review.discussing import mark
 from curation.review.queue import Queue
 from curation.review.undo import undo
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.restoring import restore_backup
-from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.models import Anchor, Decision, Reviewer, ReviewPosition, Run, Status, Variant
 from db.runs import create_run, request_cancel
@@ -67,7 +67,7 @@ def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
         ids = {key: variant.id for key, variant in add_family(session).items()}
         ids |= {role: person(session, role) for role in Role}
         for role in Role:
-            by_id.give_role(session, ids[role], role)
+            people_by_id.give_role(session, ids[role], role)
         seed_prompts(session)
         variant = session.get_one(Variant, ids["lexical"])
         actions.accept(session, actions.shown(variant), reviewer_id=ids[Role.REVIEWER])
@@ -165,9 +165,9 @@ OF_LEADS: dict[str, Act] = {
     "prompt": copied_prompt,
     "setting": lambda s, ids: put_setting(s, PRICES, {"a-model": None}),
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),
-    "rename": lambda s, ids: by_id.rename(s, ids[Role.VIEWER], "Vic"),
-    "merge": lambda s, ids: by_id.merge(s, person=ids[Role.VIEWER], into=ids[Role.REVIEWER]),
-    "role": lambda s, ids: by_id.give_role(s, ids[Role.VIEWER], Role.LEAD),
+    "rename": lambda s, ids: people_by_id.rename(s, ids[Role.VIEWER], "Vic"),
+    "merge": lambda s, ids: people_by_id.merge(s, person=ids[Role.VIEWER], into=ids[Role.REVIEWER]),
+    "role": lambda s, ids: people_by_id.give_role(s, ids[Role.VIEWER], Role.LEAD),
     "start a run": lambda s, ids: create_run(s, kind="measure", parameters={}),
     "cancel a run": lambda s, ids: request_cancel(s, ids["run"]),
 }
@@ -295,7 +295,7 @@ def test_a_role_counts_from_the_next_write_on_but_not_for_the_project_itself(
     act_as(engine, people[Role.REVIEWER])
     Desk(engine).write(note, people)
     set_who_acts(None)
-    Desk(engine).write(by_id.give_role, people[Role.REVIEWER], Role.VIEWER)
+    Desk(engine).write(people_by_id.give_role, people[Role.REVIEWER], Role.VIEWER)
     for who in (people[Role.REVIEWER], Role.VIEWER):  # or somebody who has to sign in first
         act_as(engine, who)
         with refuses(Role.VIEWER):
@@ -310,9 +310,9 @@ def test_the_last_lead_stays_one(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
         assert is_lead(session, people[Role.LEAD])
         with refused("'lead'"):
-            by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
-        by_id.give_role(session, people[Role.VIEWER], Role.LEAD)
-        by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
+            people_by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
+        people_by_id.give_role(session, people[Role.VIEWER], Role.LEAD)
+        people_by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
         assert not is_lead(session, people[Role.LEAD])
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.review.status import Standing, Vote, live, standing_of, status_of
+from curation.decisions.status import Standing, Vote, live, standing_of, status_of
 from db.models import Status, Verdict
 
 A, R, E, T = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT, Verdict.RETRACT

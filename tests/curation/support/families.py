@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from curation.content_uids import canonical, variant_uid
-from curation.review.decisions import store_decisions
+from curation.decisions.storing import store_decisions
 from db.models import (
     Anchor,
     Decision,

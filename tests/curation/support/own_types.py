@@ -1,7 +1,7 @@
 """User-defined variant types for tests: a negation, and a hedge with its own cues."""
 
+from curation.editing.type_drafts import OwnType
 from curation.taxonomy.surface_check import SurfaceCheck
-from curation.taxonomy.type_drafts import OwnType
 
 NEGATION = OwnType(
     label="Quantifier negation",

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from curation.diagnostics.surface import check_surface
+from curation.editing.own_types import ORIGINAL_TYPES
+from curation.editing.type_drafts import OwnType
 from curation.taxonomy.built_in import (
     GUIDELINE_VERSION,
     TAXONOMY,
@@ -25,9 +27,7 @@ from curation.taxonomy.guideline import (
     parse_guideline,
     passage,
 )
-from curation.taxonomy.nli_types import ORIGINAL_TYPES
 from curation.taxonomy.reject_reasons import REJECT_REASONS, applicable_reason, reject_reason
-from curation.taxonomy.type_drafts import OwnType
 from db.errors import HedgerowError
 
 EVERY_TYPE = pytest.mark.parametrize("entry", TAXONOMY, ids=lambda entry: entry.id)

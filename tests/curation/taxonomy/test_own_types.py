@@ -14,15 +14,33 @@ from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.anchors.changes import restore_anchor, retire_anchor
 from curation.diagnostics.distributions import data_version
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import count_without_measures, measure_variants
+from curation.editing.anchors import restore_anchor, retire_anchor
+from curation.editing.own_types import (
+    add_type,
+    change_type,
+    find_type,
+    restore_type,
+    retire_type,
+    type_versions,
+)
+from curation.editing.own_variants import write_variant
+from curation.editing.type_drafts import (
+    OwnType,
+    as_written,
+    draft,
+    free_id,
+    read_check,
+    sketch,
+    try_out,
+)
 from curation.generation.answers import answer_model
 from curation.generation.prompts import fill, sample_cues
 from curation.language.tokens import Analysis
-from curation.project.funnel import funnel
-from curation.project.opening import open_project
+from curation.overview.funnel import funnel
+from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from curation.review import actions
 from curation.review.queue import next_variant, status_counts
@@ -38,26 +56,8 @@ from curation.taxonomy.cues import (
     new_cues,
 )
 from curation.taxonomy.guideline import ExampleKind, parse_guideline
-from curation.taxonomy.own_types import (
-    add_type,
-    change_type,
-    find_type,
-    restore_type,
-    retire_type,
-    type_versions,
-)
 from curation.taxonomy.project_types import list_types, needs_seeding, seed_taxonomy
 from curation.taxonomy.surface_check import SurfaceCheck
-from curation.taxonomy.type_drafts import (
-    OwnType,
-    as_written,
-    draft,
-    free_id,
-    read_check,
-    sketch,
-    try_out,
-)
-from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Diagnostic, RunMetric, Status, TypeRow, TypeVersion, Variant

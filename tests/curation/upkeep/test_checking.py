@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.project.search import SearchKind, find
+from curation.anchors.search import SearchKind, find
 from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.review.gold.items import mark, remove

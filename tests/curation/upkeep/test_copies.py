@@ -19,18 +19,18 @@ from sqlalchemy import Engine, func, select, text, update
 from sqlalchemy.engine import URL
 from sqlmodel import col
 
+from curation.anchors.search import SearchKind, find
+from curation.decisions.merging import merge
+from curation.overview.project_settings import open_project
 from curation.partial_files import new_partial
-from curation.project.opening import DEFAULTS, THRESHOLD, open_project, put_setting
-from curation.project.search import SearchKind, find
+from curation.project.settings import DEFAULTS, THRESHOLD, put_setting
 from curation.review.gold import practice
 from curation.review.gold.items import mark
-from curation.review.people.merging import merge
 from curation.upkeep import copying
 from curation.upkeep.backup_file import DATABASE, MANIFEST, MadeBackup, make_backup
 from curation.upkeep.checking import check_project
 from curation.upkeep.content import content_hash, hash_tables
-from curation.upkeep.copying import copy_database
-from curation.upkeep.moving import copy_project
+from curation.upkeep.copying import copy_database, copy_project
 from curation.upkeep.restoring import restore_backup
 from db import migrate
 from db.engine import reading, writing

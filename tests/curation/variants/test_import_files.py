@@ -14,10 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from curation.corpora.corpus import STARTER
-from curation.tables.files import parts_of_path, parts_of_upload
-from curation.tables.table import Table, open_table
-from curation.taxonomy.built_in import TAXONOMY
-from curation.variants.importing.roles import (
+from curation.importing.cells import OPEN, Typed, cue_of, type_of
+from curation.importing.column_roles import (
     Role,
     check_roles,
     given_roles,
@@ -27,7 +25,9 @@ from curation.variants.importing.roles import (
     types_by_name,
     with_given,
 )
-from curation.variants.importing.untyped import OPEN, Typed, cue_of, type_of
+from curation.tables.files import parts_of_path, parts_of_upload
+from curation.tables.table import Table, open_table
+from curation.taxonomy.built_in import TAXONOMY
 from db.errors import HedgerowError
 
 ROWS = [

@@ -10,30 +10,27 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.anchors.changes import correct_anchor, retire_anchor
-from curation.anchors.importing.insert import About
+from curation.decisions.reviewers import LABELS
 from curation.diagnostics import measuring
-from curation.release.export.release_folder import export_release
-from curation.release.export.zip_file import zip_export
+from curation.editing.anchors import correct_anchor, retire_anchor
+from curation.editing.own_types import add_type, retire_type
+from curation.editing.type_drafts import OwnType
+from curation.importing import variants
+from curation.importing.anchor_storing import About
+from curation.importing.column_roles import (
+    parse_roles,
+)
+from curation.importing.staged import Staged
+from curation.importing.variant_choices import Choices
+from curation.importing.variant_entries import LeftOut
+from curation.importing.variant_preview import against, left_out, nothing_left, preview
+from curation.importing.variants import KIND, Request, create_import, read, work
+from curation.release.export.release_folder import export_release, zip_export
 from curation.release.freezing import create_release
-from curation.review.people.reviewers import LABELS
 from curation.review.undo import undo
 from curation.tables.files import parts_of_path, parts_of_upload
 from curation.tables.table import open_table
-from curation.taxonomy.own_types import add_type, retire_type
 from curation.taxonomy.project_types import all_types, seed_taxonomy
-from curation.taxonomy.type_drafts import OwnType
-from curation.variants.importing import import_run
-from curation.variants.importing.adding import Request, read
-from curation.variants.importing.choices import Choices
-from curation.variants.importing.entries import LeftOut
-from curation.variants.importing.import_run import KIND, create_import, work
-from curation.variants.importing.in_words import against, left_out, nothing_left
-from curation.variants.importing.preview import preview
-from curation.variants.importing.roles import (
-    parse_roles,
-)
-from curation.variants.importing.staged import Staged
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunEnded
 from db.execution import execute
@@ -188,7 +185,7 @@ def test_a_second_import_adds_nothing(seeded: Engine) -> None:
 def test_one_undo_reverses_all_verdicts_of_a_reviewer(
     seeded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_run, "AT_ONCE", 1)  # a transaction for each anchor
+    monkeypatch.setattr(variants, "AT_ONCE", 1)  # a transaction for each anchor
     ferry = ROWS[2] | {"verdict": "yes", "reviewer": "Ada"}
     load(seeded, [*ROWS[:2], ferry, ferry | {"reviewer": "Bo"}])
     with writing(seeded) as session:
@@ -319,11 +316,11 @@ def test_a_document_is_in_one_split_and_the_preview_says_so(seeded: Engine) -> N
 def test_a_run_that_breaks_off_has_stored_whole_anchors_and_continues(
     seeded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_run, "AT_ONCE", 1)
+    monkeypatch.setattr(variants, "AT_ONCE", 1)
     settings, read = load_settings(), staged(seeded, ROWS)
     with writing(seeded) as session:
         run = create_import(session, settings, read, choices())
-    store, calls = import_run.store_families, []
+    store, calls = variants.store_families, []
 
     def fails(*arguments: Any) -> Any:
         calls.append(1)
@@ -331,7 +328,7 @@ def test_a_run_that_breaks_off_has_stored_whole_anchors_and_continues(
             raise HedgerowError("The disk is full.")
         return store(*arguments)
 
-    monkeypatch.setattr(import_run, "store_families", fails)
+    monkeypatch.setattr(variants, "store_families", fails)
     with pytest.raises(RunEnded, match="The disk is full"):
         execute(seeded, settings, run.id, {KIND: work})
     assert len(statuses(seeded)) == 2  # both of the first anchor

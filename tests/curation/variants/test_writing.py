@@ -9,16 +9,16 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.anchors.changes import correct_anchor, retire_anchor
+from curation.decisions.history import history
 from curation.diagnostics.measures import Flag
+from curation.editing.anchors import correct_anchor, retire_anchor
+from curation.editing.cues import CueWanted, choose_cue
+from curation.editing.own_variants import AlreadyThere, write_variant
+from curation.editing.variants import MAX_TEXT
 from curation.release.freezing import create_release
 from curation.review.actions import ShownCard, accept, edit, reject, shown, undo
-from curation.review.history import history
+from curation.review.before_saving import TWIN, check_edit, check_own
 from curation.taxonomy.built_in import TAXONOMY
-from curation.variants.cue_choice import CueWanted, choose_cue
-from curation.variants.draft_checks import TWIN, check_edit, check_own
-from curation.variants.edits import MAX_TEXT
-from curation.variants.own import AlreadyThere, write_variant
 from db.errors import HedgerowError
 from db.models import Anchor, CueCorrection, Decision, Diagnostic, ReleaseItem, Status, Variant
 from tests.support.databases import both_databases

@@ -8,11 +8,11 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.anchors.changes import correct_anchor, get_anchor
 from curation.anchors.lookup import one_anchor
 from curation.content_uids import anchor_uid
+from curation.editing.anchors import correct_anchor, get_anchor
+from curation.editing.own_variants import write_variant
 from curation.review import actions
-from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts

@@ -13,23 +13,23 @@ from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
 from cli.serve import OPTIONS
-from curation.anchors.importing.insert import KIND as ADD_ANCHORS
-from curation.anchors.importing.insert import About, add_anchors
-from curation.anchors.importing.labels import read_pasted
-from curation.anchors.importing.preview import preview
-from curation.anchors.importing.sample import lengths
-from curation.corpora import corpus_run
 from curation.corpora.corpus import CORPORA
-from curation.corpora.corpus_run import count_unflagged
-from curation.corpora.loading import KIND as LOAD_CORPUS
-from curation.corpora.loading import add_families, missing_families
 from curation.diagnostics import measuring
 from curation.generation.request import Which
+from curation.importing import corpus_run
+from curation.importing.anchor_preview import preview
+from curation.importing.anchor_storing import KIND as ADD_ANCHORS
+from curation.importing.anchor_storing import About, add_anchors
+from curation.importing.column_roles import Field, Unclear
+from curation.importing.corpora import KIND as LOAD_CORPUS
+from curation.importing.corpora import add_families, missing_families
+from curation.importing.corpus_run import count_unflagged
+from curation.importing.labels import read_pasted
+from curation.importing.sample import lengths
+from curation.importing.variants import KIND as IMPORT
 from curation.review.actions import accept, shown
 from curation.review.undo import undo
 from curation.taxonomy.project_types import seed_taxonomy
-from curation.variants.importing.import_run import KIND as IMPORT
-from curation.variants.importing.unclear import Field, Unclear
 from db.columns import now
 from db.engine import reading, writing
 from db.execution import execute

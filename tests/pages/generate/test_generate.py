@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.content_uids import anchor_uid, split_of
 from curation.generation import run as generation
-from curation.generation.costs.prices import price_of
+from curation.generation.prices import price_of
 from curation.generation.prompts import prompt_versions
 from curation.generation.request import KIND, Price
 from curation.generation.run import checked_request, request_generation

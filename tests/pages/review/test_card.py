@@ -8,14 +8,13 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.anchors.changes import correct_anchor
+from curation.anchors.search import Hit, SearchKind
+from curation.decisions.notes import add_note
+from curation.editing.anchors import correct_anchor
 from curation.encoders.registered import register_encoder
-from curation.project.opening import ACTIVE_ENCODER, get_setting
-from curation.project.search import Hit, SearchKind
+from curation.project.settings import ACTIVE_ENCODER, get_setting
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.notes import add_note
-from curation.similar.lookup import NONE_SIMILAR
-from curation.similar.stored_embeddings import StoredEmbeddings
+from curation.similar import NONE_SIMILAR, StoredEmbeddings
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import OpinionLook, Run, RunState, Status, Variant, Verdict

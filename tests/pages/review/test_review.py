@@ -7,12 +7,12 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.anchors.changes import correct_anchor
 from curation.corpora.corpus import CORPORA
+from curation.decisions.notes import add_note
+from curation.editing.anchors import correct_anchor
+from curation.editing.own_types import add_type
 from curation.review import actions
 from curation.review.browser_window.selection import VariantSelection
-from curation.review.notes import add_note
-from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.models import Status, Variant
 from pages.components.shared.formatting.label import plain

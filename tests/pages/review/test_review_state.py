@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
+from curation.decisions.history import history
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.selection import VariantSelection
-from curation.review.history import history
 from curation.review.queue import Order, Queue
 from db.engine import reading, writing
 from db.models import Decision, OpinionLook, Status, Variant, Verdict

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from curation.diagnostics.surface import marks
-from curation.markdown import one_line
+from curation.formatting import one_line
 from curation.taxonomy.built_in import TAXONOMY
 from db.models import Run
 from pages.components.shared.charts.palette import DARK, ERRORS, LIGHT, Palette

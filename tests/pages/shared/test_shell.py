@@ -15,9 +15,9 @@ from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
 from curation.corpora.corpus import STARTER
-from curation.review.assignment.planning import assign
-from curation.review.people.reviewers import is_person, people
-from curation.review.people.roles import Role, is_lead, set_role, set_who_acts
+from curation.decisions.assignment_progress import assign
+from curation.decisions.reviewers import is_person, people
+from curation.decisions.roles import Role, is_lead, set_role, set_who_acts
 from db import engine as db_engine
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -7,11 +7,11 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.project.opening import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
+from curation.decisions.notes import add_note
+from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
 from curation.review import actions
 from curation.review.gold.items import gold_items, mark
 from curation.review.gold.practice import current_round
-from curation.review.notes import add_note
 from db.engine import reading, writing
 from db.models import Decision, GoldUse, Reviewer, Status, TeamRole, Variant, Verdict
 from tests.curation.support.deciding import accept

@@ -9,11 +9,11 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
+from curation.decisions.assignment import Plan, current_plan
+from curation.decisions.notes import add_note
+from curation.decisions.quotas import PersonQuota, all_quotas, set_quota
 from curation.review import actions
 from curation.review.actions import shown
-from curation.review.assignment.plan import Plan, current_plan
-from curation.review.assignment.quotas import PersonQuota, all_quotas, set_quota
-from curation.review.notes import add_note
 from db.engine import reading, writing
 from db.models import Variant
 from pages.components.shared.shell import count_cache

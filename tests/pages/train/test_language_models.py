@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from curation.generation.providers.chat.addresses import KEY_VARIABLE
+from curation.generation.providers.chat.completions import KEY_VARIABLE
 from db.engine import writing
 from db.models import RunState
 from db.runs import get_run

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
-from curation.anchors.sources import sources_in_use
+from curation.anchors.revisions import sources_in_use
 from curation.release.freezing import create_release, list_releases
 from curation.release.selection import Selection, selection_of
 from curation.review.actions import accept, shown

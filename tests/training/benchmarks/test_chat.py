@@ -202,7 +202,7 @@ def test_a_prompt_that_a_server_always_fails_at_stays_unanswered(
     assert (scorer.prompts, scorer.unanswered) == (6, 2)
     with pytest.raises(HedgerowError, match="no model 'missing'"):
         Chat(ChatModel("missing", SecretStr(""), address)).answer(ONE, asks="relevance")
-    monkeypatch.setattr("curation.generation.providers.chat.answer_limits.ROOM_BYTES", 0)
+    monkeypatch.setattr("curation.generation.providers.chat.connections.ROOM_BYTES", 0)
     server.pours = 200_000
     with pytest.raises(HedgerowError, match="10 prompts in a row"):
         chat(address).answer(MANY, asks="relevance")

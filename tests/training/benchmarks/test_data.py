@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from typer.testing import CliRunner
 
 import cli
-from curation.release.export.overlap_section import NOT_CHECKED
+from curation.release.export.card_sections import NOT_CHECKED
 from curation.release.freezing import create_release
 from curation.release.overlap_results import FOLDER, description
 from db.engine import writing

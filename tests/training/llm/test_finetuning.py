@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.release.freezing import create_release
 from curation.release.question_pairs import QuestionPair
-from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.taxonomy.project_types import seed_taxonomy
 from db import execution
 from db.engine import reading, writing

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.encoders.embeddings import MARKS
 from curation.encoders.loading import load_encoder
-from curation.encoders.reading_pace import MARKS
 from curation.language.tokens import NEGATOR_WORDS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors

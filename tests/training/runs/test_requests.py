@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.measuring import KIND as MEASURING
+from curation.encoders.embeddings import MARKS, PER_TOKEN
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.encoders.reading_pace import MARKS, PER_TOKEN
 from curation.release.freezing import create_release, get_release, list_releases
 from curation.release.selection import Selection
 from db.engine import reading, writing

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.project.opening import ACTIVE_ENCODER, put_setting
+from curation.project.settings import ACTIVE_ENCODER, put_setting
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, Run, RunMetric, RunState, Variant

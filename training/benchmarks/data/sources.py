@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.roles import Role, require
 from curation.release.freezing import get_release
-from curation.review.people.roles import Role, require
 from db.errors import HedgerowError
 from db.models import Split
 from db.named_files import expanded, read_bytes

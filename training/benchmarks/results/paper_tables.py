@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curation.latex import escaped
+from curation.formatting import escaped
 from db.errors import HedgerowError
 from training.benchmarks.results.statistics import Interval, Rank, places
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from curation.formatting import counted
 from curation.generation.run_report import in_words, listed
-from curation.plurals import counted
 from training.benchmarks.results.metrics import POINTS
 from training.benchmarks.results.queries import Scored
 

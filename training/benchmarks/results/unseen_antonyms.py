@@ -18,9 +18,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import words_of
-from curation.corpora.texts import anchors_with_variants
 from curation.encoders.model_folders import TRAINED_ENCODER
-from curation.plurals import counted
+from curation.formatting import counted
+from curation.importing.corpus_texts import anchors_with_variants
 from db.errors import HedgerowError
 from db.models import Encoder, Release, ReleaseItem
 from training.benchmarks.definition import ItemResult, PartMark

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from curation.language.negators import find_negators
+from curation.language.negation import find_negators
 from curation.language.tokens import analyse
 from training.benchmarks.data.file_reading import HUB, at_least_one, records, source_or_hub
 from training.benchmarks.definition import (

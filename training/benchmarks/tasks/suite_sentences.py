@@ -14,12 +14,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from curation.content_uids import canonical
-from curation.generation.providers.rules.grammar.forms import past, third
-from curation.language.negators import find_negators
+from curation.formatting import counted
+from curation.generation.providers.rules.clause import past, third
+from curation.language.negation import find_negators
 from curation.language.tagging import TaggedWord, tag
 from curation.language.tokens import Analysis, Token
 from curation.language.wordnet.adjectives import antonym_of
-from curation.plurals import counted
 from db.errors import HedgerowError
 from training.evaluation.semantoneg_questions import Forms
 

@@ -15,15 +15,14 @@ from typing import Any, TypeVar
 from openai.types.fine_tuning import FineTuningJob
 
 from curation.generation.event_loop import run_to_end
-from curation.generation.providers.chat.addresses import key_for, require_key
 from curation.generation.providers.chat.client import ChatModel
-from curation.generation.providers.chat.completions import CallError
+from curation.generation.providers.chat.completions import CallError, key_for, require_key
 from curation.generation.providers.waiting import Waiting
-from curation.release.export.file_formats import write_jsonl
-from curation.release.export.question_files import (
+from curation.release.export.file_formats import (
     LEAST,
     FinetuningFile,
     check_finetuning_file,
+    write_jsonl,
 )
 from curation.release.export.table_rows import TABLES, read_table
 from curation.release.freezing import get_release

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy.orm import Session
 
-from curation.generation.costs.prices import DATED, dollars, training_price_of
-from curation.generation.providers.chat.addresses import address_of, is_own
+from curation.formatting import counted
+from curation.generation.prices import DATED, dollars, training_price_of
+from curation.generation.providers.chat.completions import address_of, is_own
 from curation.generation.request import Address
-from curation.plurals import counted
-from curation.release.export.question_files import LEAST
+from curation.release.export.file_formats import LEAST
 from curation.release.freezing import get_release
 from curation.release.question_pairs import (
     Arm,

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.costs.ledger import Ledger
+from curation.generation.ledger import Ledger
 from curation.generation.providers.batch import open_calls as places
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import Asker

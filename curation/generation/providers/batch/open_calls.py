@@ -10,9 +10,9 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.storing import chunks
 from curation.generation.calls import Call, open_calls
 from curation.generation.request import Price
-from curation.review.decisions import chunks
 from db.models import Anchor, Answer, CallState, ModelCall
 
 

@@ -15,11 +15,18 @@ from pathlib import Path
 from openai.types import Batch
 
 from curation.generation.calls import Call
-from curation.generation.costs.ledger import Ledger
+from curation.generation.ledger import Ledger
 from curation.generation.providers import waiting
 from curation.generation.providers.batch import open_calls as places
-from curation.generation.providers.batch.api import ENDED, BatchApi, has_too_many, why_failed
-from curation.generation.providers.batch.call_lines import read_answer, request_line, write_lines
+from curation.generation.providers.batch.api import (
+    ENDED,
+    BatchApi,
+    has_too_many,
+    read_answer,
+    request_line,
+    why_failed,
+    write_lines,
+)
 from curation.generation.providers.batch.collecting import CHUNK, BatchStore
 from curation.generation.providers.chat.completions import CallError
 from curation.generation.providers.chat.retries import Asker

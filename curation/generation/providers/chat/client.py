@@ -16,17 +16,16 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, SecretStr
 
 from curation.generation.answers import AnswerProblem
-from curation.generation.providers.chat.addresses import OWN_ADDRESS
-from curation.generation.providers.chat.answer_limits import KEPT, BadBody, most_bytes
 from curation.generation.providers.chat.completions import (
+    OWN_ADDRESS,
     CallError,
     Reply,
     read_completion,
     read_json,
     retry_after,
+    with_trusted_tokens,
 )
-from curation.generation.providers.chat.connections import http_client
-from curation.generation.providers.chat.usage import with_trusted_tokens
+from curation.generation.providers.chat.connections import KEPT, BadBody, http_client, most_bytes
 from db.errors import HedgerowError
 from db.settings import without_login
 

@@ -2,13 +2,18 @@
 
 import json
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx2
+from pydantic import SecretStr
 
 from curation.generation.answers import AnswerProblem
+from db.errors import HedgerowError
+from db.settings import Settings
 
 MAX_TOKENS = 2**31 - 1
 """A larger number is not a token count and does not fit into a database column."""
@@ -142,3 +147,126 @@ def _seconds_until(date: str) -> float:
         return math.nan
     moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+# -- The addresses of calls, and which of them get the API key from the environment ---------------
+
+
+OWN_ADDRESS = "https://api.openai.com/v1"
+"""OpenAI's own address, the default."""
+
+KEY_VARIABLE, ADDRESS_VARIABLE = "HEDGEROW_OPENAI_API_KEY", "HEDGEROW_OPENAI_BASE_URL"
+"""Environment variables from which a run's process reads key and address."""
+
+
+def address_of(base_url: str, settings: Settings) -> str:
+    """Return the address for a request's calls.
+
+    Args:
+        base_url: the request's address; '' for the environment's address, or else OpenAI's.
+    """
+    return base_url or settings.openai_base_url or OWN_ADDRESS
+
+
+def is_own(address: str) -> bool:
+    """Whether it is OpenAI itself, which needs a key."""
+    return comparable(address) == comparable(OWN_ADDRESS)
+
+
+def comparable(address: str) -> str:
+    """Return the address in a normalised form for comparisons."""
+    try:
+        parts = urlsplit(address.strip())
+        login, at, host = parts.netloc.rpartition("@")
+    except (
+        ValueError
+    ):  # such as an IPv6 address without its closing bracket; nothing else equals it
+        return address.strip()
+    return f"{parts.scheme}://{login}{at}{host.lower()}{parts.path.rstrip('/')}?{parts.query}"
+
+
+def require_key(base_url: str, settings: Settings) -> None:
+    """Refuse calls that would fail for lack of a key.
+
+    Raises:
+        HedgerowError: they go to OpenAI itself, and there is no key for it.
+    """
+    if (
+        is_own(address_of(base_url, settings))
+        and not key_for(base_url, settings).get_secret_value()
+    ):
+        raise HedgerowError(
+            f"OpenAI needs an API key; set OPENAI_API_KEY or {KEY_VARIABLE}, or give the address "
+            "of another server (base URL)."
+        )
+
+
+def key_for(base_url: str, settings: Settings) -> SecretStr:
+    """Return the environment's key if it may be sent to this address; otherwise an empty one."""
+    address = comparable(address_of(base_url, settings))
+    allowed = {comparable(address_of("", settings)), comparable(OWN_ADDRESS)}
+    return settings.openai_api_key if address in allowed else SecretStr("")
+
+
+# -- Token counts of a call: as reported by the server if plausible, else estimated ---------------
+
+
+BYTES_A_TOKEN = 3
+"""Bytes of UTF-8 per token for estimates.
+
+OpenAI's rule of thumb is four characters of English (its help centre, "What are tokens and how to
+count them?"). Other languages and JSON need more tokens for the same text, so three errs on the
+side of a higher cost.
+"""
+
+MOST_BYTES_A_TOKEN = 12
+"""No tokenizer averages more bytes per token over a text; whole words have five or six."""
+
+FRAME = 7
+"""Tokens around a message: three for the message, one for its role, three before the answer
+(OpenAI's cookbook, "How to count tokens with tiktoken").
+"""
+
+SLACK = 20_000
+"""Tokens that a server may add: a system prompt, the answer's schema, extra reasoning."""
+
+
+def with_trusted_tokens(reply: Reply, request: Mapping[str, Any]) -> Reply:
+    """Return the reply with plausible token counts; those that the server omits are estimated.
+
+    Args:
+        reply: with the token counts that the server reports.
+        request: the body of its request.
+    """
+    asked = sum(_bytes(str(message["content"])) for message in request["messages"])
+    limit = request.get("max_tokens") or request.get("max_completion_tokens") or 0
+    shown = _bytes(reply.raw) + _bytes(reply.refusal)
+    written = shown + reply.hidden
+    prompt = _believed(reply.prompt_tokens, least=asked, most=asked)
+    completion = _believed(reply.completion_tokens, least=shown, most=max(limit, written))
+    if prompt is not None and completion is not None:
+        return reply
+    form = len(str(request.get("response_format", "")))
+    counted = _tokens(written, BYTES_A_TOKEN)
+    if reply.finish_reason == "length":  # it wrote as much as allowed, visible or not
+        counted = max(counted, limit)
+    return reply._replace(
+        prompt_tokens=_tokens(asked + form, BYTES_A_TOKEN) + FRAME if prompt is None else prompt,
+        completion_tokens=counted if completion is None else completion,
+        is_estimate=True,
+    )
+
+
+def _believed(tokens: int | None, *, least: int, most: int) -> int | None:
+    """Return the server's count if it is plausible; ``least`` and ``most`` are in bytes of text."""
+    if tokens is None or not _tokens(least, MOST_BYTES_A_TOKEN) <= tokens <= most + SLACK:
+        return None
+    return tokens
+
+
+def _tokens(size: int, bytes_a_token: int) -> int:
+    return -(-size // bytes_a_token)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

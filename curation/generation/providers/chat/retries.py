@@ -14,7 +14,7 @@ from curation.generation.answers import (
     parse_answer,
 )
 from curation.generation.calls import Call
-from curation.generation.examples.few_shot import in_words
+from curation.generation.examples import in_words
 from curation.generation.prompts import fill
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply

@@ -14,10 +14,10 @@ from curation.generation.providers.rules.antonym_predicates import (
     lexical,
     negated_antonym,
 )
+from curation.generation.providers.rules.clause import Clause, Skipped, SkipReason
 from curation.generation.providers.rules.frames import FRAMED, put_in_frame
-from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
-from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
 from curation.generation.providers.rules.hedges import hedge
+from curation.generation.providers.rules.main_clause import check_one_claim, read_statement
 from curation.generation.providers.rules.verbal import negate_verb
 from curation.taxonomy.built_in import VariantType
 

@@ -4,11 +4,17 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from curation.content_uids import bucket
-from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
-from curation.generation.providers.rules.grammar.first_word import lowered_opening
-from curation.generation.providers.rules.grammar.forms import base_of, participle
-from curation.generation.providers.rules.grammar.main_clause import is_one_clause, is_one_statement
-from curation.generation.providers.rules.grammar.word_lists import WORDS
+from curation.generation.providers.rules.clause import (
+    WORDS,
+    Clause,
+    Skipped,
+    SkipReason,
+    base_of,
+    edited,
+    lowered_opening,
+    participle,
+)
+from curation.generation.providers.rules.main_clause import is_one_clause, is_one_statement
 from curation.generation.providers.rules.verbal import is_main_have, lexical_base
 
 _SALT = "hedgerow/rules-cue/1:"

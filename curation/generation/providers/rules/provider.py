@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from curation.decisions.variant_rows import RULES
 from curation.generation.providers.interface import PassedOver, Provider, WritingTask, Written
 from curation.generation.providers.rules import RULE_TYPES, write_by_rule
 from curation.language.wordnet.files import folder
-from curation.variants.writers import RULES
 
 WORDNET = "with WordNet"
 """Recorded as the model of variants if WordNet is installed, because it adds antonyms."""

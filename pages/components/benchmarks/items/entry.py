@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.benchmarks import scores_section
 from pages.components.benchmarks.items import error_outcomes, error_table, shared_errors

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks.items import single, token_chart

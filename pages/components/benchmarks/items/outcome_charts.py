@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
-from curation.plurals import counted
+from curation.formatting import counted
 from pages.components.shared.charts.palette import ERRORS, LIGHT, Palette, palette
 from pages.components.shared.charts.similarity_bars import (
     AROUND,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks.items.single import LABELS

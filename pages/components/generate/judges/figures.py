@@ -5,9 +5,9 @@ from functools import partial
 
 import streamlit as st
 
-from curation.generation.judging.consistency import Consistency, consistencies
-from curation.plurals import counted
-from curation.review.agreement.interpretation import as_text
+from curation.formatting import counted
+from curation.review.agreement.figures import as_text
+from curation.review.calibration.consistency import Consistency, consistencies
 from curation.review.calibration.figures import (
     FEWEST,
     PRECISION,

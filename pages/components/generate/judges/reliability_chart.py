@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from curation.review.calibration.certainty import Bin
+from curation.review.calibration.figures import Bin
 from pages.components.shared.charts.palette import palette
 
 HEIGHT = 220

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.diagnostics.opinions import judges
+from curation.formatting import counted
 from curation.review.calibration.figures import Calibration, calibration
 from curation.review.calibration.sample import (
     MAX_SAMPLE,
@@ -13,7 +14,6 @@ from curation.review.calibration.sample import (
     pick_sample,
     store_sample,
 )
-from curation.review.opinions.stored import judges
 from curation.validation import checked
 from pages.components.generate import opinions_section
 from pages.components.generate.judges import figures

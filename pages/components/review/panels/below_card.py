@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.decisions.history import OwnAction, last_actions
+from curation.decisions.shown_card import MAX_NOTE
+from curation.formatting import counted
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
-from curation.review.history import OwnAction, last_actions
-from curation.review.shown_card import MAX_NOTE
 from curation.taxonomy.reject_reasons import reject_reason
 from pages.components.review.panels import editors
 from pages.components.shared.formatting import markup

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from curation.decisions.notes import WrittenNote
+from curation.decisions.roles import Role
 from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.shown_now import CardView
-from curation.review.notes import WrittenNote
-from curation.review.people.roles import Role
 from db.models import Status, Variant
 from pages.components.review import similar_box
 from pages.components.review.panels import history_lines

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from curation.decisions.shown_card import MAX_NOTE
+from curation.editing.cues import MAX_CUE
+from curation.editing.variants import MAX_TEXT
 from curation.review.actions import ShownCard
+from curation.review.before_saving import CUE, SavePreview, preview_edit, preview_own
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.cards import Card
-from curation.review.shown_card import MAX_NOTE
-from curation.variants.before_saving import CUE, SavePreview, preview_edit, preview_own
-from curation.variants.cue_corrections import MAX_CUE
-from curation.variants.edits import MAX_TEXT
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import draft_warnings
 

@@ -1,9 +1,9 @@
 """The history of a card, one line per entry, in the browser's time zone."""
 
+from curation.decisions.history import PastDecision
+from curation.decisions.notes import WrittenNote
 from curation.review.browser_window.messages import reason
 from curation.review.discussing import MarkEvent
-from curation.review.history import PastDecision
-from curation.review.notes import WrittenNote
 from db.models import MarkKind
 from pages.components.shared.formatting.clock import local
 

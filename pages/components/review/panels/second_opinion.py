@@ -3,12 +3,12 @@
 import streamlit as st
 from markupsafe import Markup
 
+from curation.diagnostics.opinions import GivenOpinion, show_opinions
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
-from curation.review.opinions.stored import GivenOpinion, show_opinions
 from db.errors import HedgerowError
 from db.models import Verdict
 from pages.components.shared.formatting import markup

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.review.opinions.agreement import agreement, together
+from curation.diagnostics.opinion_agreement import agreement, together
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from curation.generation.request import AnchorSelection
-from curation.taxonomy.roles import Role
+from curation.taxonomy.surface_check import Role
 
 MAX_SEED = 2**31 - 1
 

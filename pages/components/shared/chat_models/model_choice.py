@@ -4,13 +4,13 @@ from typing import Any
 
 import streamlit as st
 
-from curation.generation.costs.prices import prices
+from curation.generation.prices import prices
 from curation.generation.prompts import prompt_ids
-from curation.generation.providers.chat.addresses import OWN_ADDRESS
+from curation.generation.providers.chat.completions import OWN_ADDRESS
 from curation.generation.providers.installed import installed_providers
 from curation.generation.request import KIND, MAX_CONCURRENCY, OPENAI
 from curation.generation.run_report import last_asked, models_used
-from curation.taxonomy.roles import ROLES, Role
+from curation.taxonomy.surface_check import ROLES, Role
 from db.settings import without_login
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.chat_models.choice import MAX_SEED

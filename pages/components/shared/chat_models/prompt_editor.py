@@ -5,6 +5,8 @@ from contextlib import suppress
 
 import streamlit as st
 
+from curation.decisions.reviewers import reviewer_name
+from curation.formatting import counted
 from curation.generation.prompts import (
     MAX_TEMPLATE,
     PLACES,
@@ -15,8 +17,6 @@ from curation.generation.prompts import (
     save_draft,
     seed_prompts,
 )
-from curation.plurals import counted
-from curation.review.people.reviewers import reviewer_name
 from db.errors import HedgerowError
 from db.models import PromptVersion
 from pages.components.shared.formatting import clock

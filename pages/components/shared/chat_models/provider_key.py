@@ -7,7 +7,7 @@ for. The environment's key is sent to the environment's address and to OpenAI.
 
 import streamlit as st
 
-from curation.generation.providers.chat.addresses import (
+from curation.generation.providers.chat.completions import (
     ADDRESS_VARIABLE,
     KEY_VARIABLE,
     address_of,

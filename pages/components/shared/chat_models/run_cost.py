@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from curation.generation.costs.estimate import RunEstimate, estimate, newest_answer
-from curation.generation.costs.prices import DATED, dollars, quote, set_price
+from curation.formatting import counted
+from curation.generation.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.missing_variants import WantedCalls, count_wanted
+from curation.generation.prices import DATED, dollars, quote, set_price
 from curation.generation.request import BATCH_SHARE, OPENAI, Budget, GenerationRequest, Price
-from curation.plurals import counted
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from curation.decimals import decimal
+from curation.formatting import decimal
 
 
 def decimals(

@@ -2,7 +2,7 @@
 
 import re
 
-from curation.markdown import escape
+from curation.formatting import escape
 
 _HIDDEN = "\N{WORD JOINER}"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from curation.decisions.roles import for_the_project
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.review.people.roles import for_the_project
 from db.errors import HedgerowError
 from db.models import Run
 from db.run_process import start_process

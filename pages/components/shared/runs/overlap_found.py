@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.release.overlap import EXAMPLES, SHORTEST
-from curation.release.overlap_fields import SIDES
+from curation.release.overlap import EXAMPLES, SHORTEST, SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from curation.tables.spreadsheets import csv_bytes
 from db.models import Release

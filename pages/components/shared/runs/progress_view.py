@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import streamlit as st
 
-from curation.review.people.roles import Role
+from curation.decisions.roles import Role
 from db.columns import now
 from db.models import Run, RunState
 from db.run_folders import last_log_lines

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from curation.decimals import decimal
+from curation.formatting import decimal
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from training.benchmarks.results.paper_tables import DECIMALS, Line, ScoreCell, cells

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.tables.spreadsheets import csv_bytes
 from pages.components.shared.scores import grid
 from training.benchmarks.results.paper_tables import Line, latex

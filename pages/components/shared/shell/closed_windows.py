@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from curation.review.leases import release_closed
-from curation.review.people.roles import for_the_project
+from curation.decisions.leases import release_closed
+from curation.decisions.roles import for_the_project
 from pages.components.shared.shell import open_project
 
 STATE = "review"

@@ -11,8 +11,8 @@ import streamlit as st
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.project.opening import open_project
-from curation.review.people.roles import for_the_project
+from curation.decisions.roles import for_the_project
+from curation.overview.project_settings import open_project
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types, types_version
 from db.engine import reading, writing

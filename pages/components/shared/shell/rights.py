@@ -1,5 +1,5 @@
 """What the current user may do. Pages do not offer anything else, and the library refuses it anyway
-(see ``curation.review.people.roles``)."""
+(see ``curation.decisions.roles``)."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,7 +7,7 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from curation.review.people.roles import Role, acting_role, allows
+from curation.decisions.roles import Role, acting_role, allows
 from pages.components.shared.shell import open_project
 
 _P = ParamSpec("_P")

@@ -12,14 +12,14 @@ import streamlit as st
 from streamlit.errors import StreamlitAuthError
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from curation.review.people.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
-from curation.review.people.roles import (
+from curation.decisions.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
+from curation.decisions.roles import (
     Actor,
     Role,
     acting_role,
     set_who_acts,
 )
-from curation.review.people.signing_in import claims_of, sign_in
+from curation.decisions.signing_in import claims_of, sign_in
 from db.errors import HedgerowError
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain

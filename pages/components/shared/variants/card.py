@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from markupsafe import Markup
 
+from curation.decisions.status import status_label
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.surface import check_surface, marks
-from curation.plurals import counted
+from curation.formatting import counted
 from curation.review.cards import Card
-from curation.review.status import status_label
 from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.roles import ROLES
+from curation.taxonomy.surface_check import ROLES
 from db.models import Status
 from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.variants.sibling import Sibling

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 import streamlit as st
 from markupsafe import Markup
 
-from curation.variants.before_saving import SavePreview
+from curation.review.before_saving import SavePreview
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import join
 from pages.components.shared.formatting.label import plain

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, rights, signin

@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 from pydantic import SecretStr
 
-from curation.generation.providers.chat.addresses import KEY_VARIABLE
-from curation.plurals import counted
+from curation.decisions.roles import Role
+from curation.formatting import counted
+from curation.generation.providers.chat.completions import KEY_VARIABLE
 from curation.release.freezing import release_numbers
-from curation.review.people.roles import Role
 from db.models import Run, RunState
 from db.run_folders import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics

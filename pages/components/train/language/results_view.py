@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.formatting import clock

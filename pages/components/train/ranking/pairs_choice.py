@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.plurals import counted
+from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.data.file_reading import HUB, LARGEST_FILE

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 import streamlit as st
 
-from curation.release.portions import Portion
+from curation.release.triples import Portion
 from db.errors import HedgerowError
 from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import error_messages

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from curation.anchors.sources import sources_in_use
-from curation.plurals import counted
+from curation.anchors.revisions import sources_in_use
+from curation.formatting import counted
 from curation.release.contents import count_accepted
 from curation.release.freezing import release_numbers
 from db.errors import HedgerowError

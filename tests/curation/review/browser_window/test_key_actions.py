@@ -2,14 +2,14 @@
 
 import pytest
 
+from curation.decisions.history import history
+from curation.decisions.notes import notes
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.messages import TOO_EARLY
 from curation.review.browser_window.pace import ReviewPace
 from curation.review.browser_window.queue_position import Panel
 from curation.review.drafts import DraftKind, drafted_variants, keep_draft
-from curation.review.history import history
-from curation.review.notes import notes
 from db.errors import HedgerowError
 from db.models import Status
 from tests.curation.review.desk import Desk, statements

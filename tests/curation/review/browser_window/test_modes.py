@@ -6,7 +6,10 @@ from itertools import pairwise
 import pytest
 
 from curation.corpora.corpus import CORPORA
-from curation.project.opening import GOLD_RATE, put_setting
+from curation.decisions.history import history
+from curation.decisions.notes import add_note
+from curation.diagnostics.opinions import show_opinions
+from curation.project.settings import GOLD_RATE, put_setting
 from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.messages import OUTDATED
@@ -15,9 +18,6 @@ from curation.review.calibration.sample import SampleRequest, address_name
 from curation.review.cards import Card
 from curation.review.discussing import mark as mark_to_discuss
 from curation.review.gold import items, mixing
-from curation.review.history import history
-from curation.review.notes import add_note
-from curation.review.opinions.stored import show_opinions
 from curation.review.queue import Order, Queue
 from db.engine import writing
 from db.models import Decision, GoldUse, Status

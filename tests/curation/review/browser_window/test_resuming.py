@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from curation.review import leases
+from curation.decisions import leases
 from curation.review.browser_window import cards_on_screen
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.key_actions import ReviewState

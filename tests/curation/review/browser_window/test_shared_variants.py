@@ -2,14 +2,14 @@
 
 import pytest
 
-from curation.review.assignment.planning import assign
-from curation.review.assignment.quotas import set_quota
+from curation.decisions.assignment_progress import assign
+from curation.decisions.history import history
+from curation.decisions.notes import add_note
+from curation.decisions.quotas import set_quota
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.discussing import mark
-from curation.review.history import history
-from curation.review.notes import add_note
 from curation.review.queue import Order, Queue
 from curation.review.settling import contested
 from db.models import Status

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from curation.generation.costs.ledger import Ledger
+from curation.generation.ledger import Ledger
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Budget, Price
 from db.errors import RunPaused

@@ -9,10 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from curation.content_uids import bucket
-from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
-from curation.generation.providers.rules.grammar.first_word import lowered_opening
-from curation.generation.providers.rules.grammar.main_clause import is_one_statement
-from curation.generation.providers.rules.grammar.scope import check_reasons
+from curation.generation.providers.rules.clause import Clause, Skipped, SkipReason, lowered_opening
+from curation.generation.providers.rules.main_clause import is_one_statement
+from curation.generation.providers.rules.scope import check_reasons
 
 FRAMED = ("affirmation", "free_hedge", "unsupported", "absolute")
 """The types that have frames."""

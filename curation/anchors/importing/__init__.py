@@ -1,1 +1,0 @@
-"""Import of anchor files: from bytes to checked rows to database rows."""

@@ -1,0 +1,201 @@
+"""Switch models' verdicts on or off, and preview what changes.
+
+A switch and all its changes are stored in one transaction, so that every stored status always
+agrees with the decisions. The changes are computed before, so that reviewers need not wait. The
+transaction only recomputes variants that were decided on in the meantime.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.decisions.reviewers import decision_count
+from curation.decisions.status import Standing
+from curation.decisions.storing import chunks, compute_standing, forget_kept, kept_columns
+from curation.diagnostics.cosines import Report
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
+
+# -- Switch models' verdicts on or off, and preview what changes ----------------------------------
+
+
+KIND = "recount"
+"""The kind of run for a large switch."""
+
+AT_ONCE = 20_000
+"""Maximum number of a model's decisions for a switch in the page itself, which takes a second."""
+
+
+_OF_MODELS = ("status", "second_look", "model_only")
+"""The fields of a ``Standing`` that depend on models' verdicts."""
+
+
+class ModelReviewer(NamedTuple):
+    """A model that reviews, and the number of its decisions."""
+
+    id: int
+    name: str
+    counts: bool
+    decisions: int
+
+
+class SwitchPlan(NamedTuple):
+    """The changes that a switch makes.
+
+    Attributes:
+        counting: model's reviewer id → whether it counted when the plan was made.
+        versions: variant id → version, for all variants that the model has decided on.
+        changes: variant id → new standing, for those whose standing changes.
+        statuses: (status before, status after) → number of variants whose status changes.
+    """
+
+    reviewer_id: int
+    counts: bool
+    counting: dict[int, bool]
+    versions: dict[int, int]
+    changes: dict[int, Standing]
+    statuses: dict[tuple[Status, Status], int]
+
+    @property
+    def total(self) -> int:
+        """The number of variants whose status changes."""
+        return sum(self.statuses.values())
+
+
+def model_reviewers(session: Session) -> list[ModelReviewer]:
+    """The models that review, oldest first."""
+    query = (
+        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), decision_count())
+        .where(col(Reviewer.kind) == ReviewerKind.MODEL)
+        .order_by(col(Reviewer.id))
+    )
+    return [ModelReviewer(*row) for row in session.execute(query)]
+
+
+def find_model(session: Session, name: str) -> ModelReviewer:
+    """The model reviewer with this name.
+
+    Raises:
+        HedgerowError: there is none, or the name is a person's, whose verdicts always count.
+    """
+    found = next((model for model in model_reviewers(session) if model.name == name), None)
+    if found is None:
+        raise HedgerowError(
+            f"There is no model reviewer '{name}'; 'hedgerow settings' lists all of them."
+        )
+    return found
+
+
+def plan_switch(
+    session: Session, reviewer_id: int, *, counts: bool, report: Report | None = None
+) -> SwitchPlan:
+    """Compute what would change if this model's verdicts counted, or no longer did."""
+    versions = _versions(session, reviewer_id)
+    changes: dict[int, Standing] = {}
+    statuses: Counter[tuple[Status, Status]] = Counter()
+    done = 0
+    for ids in chunks(versions):
+        kept = _kept(session, ids)
+        standings = compute_standing(session, ids, switched={reviewer_id: counts})
+        for variant_id, standing in standings.items():
+            if standing != kept[variant_id]:
+                changes[variant_id] = standing
+            if standing.status != kept[variant_id].status:
+                statuses[(kept[variant_id].status, standing.status)] += 1
+        done += len(ids)
+        if report is not None:
+            report(done, len(versions), "Recomputing statuses.")
+    return SwitchPlan(reviewer_id, counts, _counting(session), versions, changes, dict(statuses))
+
+
+def apply_switch(session: Session, plan: SwitchPlan) -> int:
+    """Switch the model and update all affected variants.
+
+    Returns:
+        The number of variants whose standing has changed.
+
+    Raises:
+        HedgerowError: another model has been switched since the plan was made.
+    """
+    reviewer = session.get_one(Reviewer, plan.reviewer_id, with_for_update=True)
+    if _counting(session) != plan.counting:
+        raise HedgerowError("Somebody else has just switched a model on or off; try again.")
+    reviewer.counts = plan.counts
+    session.flush()
+    versions = _versions(session, plan.reviewer_id, lock=True)
+    moved = [key for key, version in versions.items() if plan.versions.get(key) != version]
+    changes = dict(plan.changes)
+    for ids in chunks(moved):
+        changes |= compute_standing(session, ids)
+    if changes:
+        session.connection().execute(
+            update(Variant)
+            .where(col(Variant.id) == bindparam("variant"))
+            .values({name: bindparam(f"new_{name}") for name in _OF_MODELS}),
+            [
+                {"variant": key} | {f"new_{name}": getattr(now, name) for name in _OF_MODELS}
+                for key, now in sorted(changes.items())
+            ],
+        )
+    forget_kept(session)
+    return len(changes)
+
+
+def switch(session: Session, reviewer_id: int, *, counts: bool) -> SwitchPlan:
+    """Switch a model on or off at once. Return the changes.
+
+    Raises:
+        HedgerowError: as ``apply_switch``.
+    """
+    plan = plan_switch(session, reviewer_id, counts=counts)
+    apply_switch(session, plan)
+    return plan
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Switch a model on or off (run kind ``recount``).
+
+    Parameters of the run: ``reviewer`` (its id), ``counts``.
+    """
+    reviewer_id = int(context.parameters["reviewer"])
+    with reading(context.engine) as session:
+        plan = plan_switch(
+            session,
+            reviewer_id,
+            counts=bool(context.parameters["counts"]),
+            report=context.update,
+        )
+    context.check()
+    with writing(context.engine) as session:
+        return {"variants": apply_switch(session, plan)}
+
+
+def _counting(session: Session) -> dict[int, bool]:
+    query = select(col(Reviewer.id), col(Reviewer.counts)).where(
+        col(Reviewer.kind) == ReviewerKind.MODEL
+    )
+    return dict(session.execute(query).all())
+
+
+def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict[int, int]:
+    """The versions of all variants that this reviewer has decided on.
+
+    Args:
+        lock: lock them against decisions until this transaction ends (SQLite has only one writer).
+    """
+    decided = select(col(Decision.variant_id)).where(col(Decision.reviewer_id) == reviewer_id)
+    query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(decided))
+    if lock:
+        query = query.order_by(col(Variant.id)).with_for_update(key_share=True)
+    versions: dict[int, int] = dict(session.execute(query).all())
+    return versions
+
+
+def _kept(session: Session, ids: list[int]) -> dict[int, Standing]:
+    query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(ids))
+    return {row[0]: Standing(*row[1:]) for row in session.execute(query)}

@@ -1,0 +1,1 @@
+"""Changes that people make: to anchors, their attributes, variants, cues and own types."""

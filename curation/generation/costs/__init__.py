@@ -1,1 +1,0 @@
-"""Costs of calls: prices, estimates, budgets and spending."""

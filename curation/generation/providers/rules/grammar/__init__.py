@@ -1,1 +1,0 @@
-"""The grammar behind the rules: clauses, verb forms, scope and word lists."""

@@ -1,0 +1,224 @@
+"""What else must change when a clause is negated, and what would change the negation's meaning."""
+
+import re
+
+from curation.generation.providers.rules.clause import Clause, Skipped, SkipReason
+from curation.language.negation import negative_affix
+
+# -- scope ----------------------------------------------------------------------------------------
+
+
+Edits = list[tuple[int, int, str]]
+
+# Words that are outside a negation's scope, add to it, or do not occur under it.
+_ESCAPE = frozenset(
+    "already also too only just merely simply even several certain both either instead rather so"
+    " almost nearly hardly barely still yet again twice sometimes occasionally quite fairly pretty"
+    " somewhat slightly somehow perhaps probably possibly maybe apparently fortunately"
+    " unfortunately sadly luckily surprisingly indeed actually certainly clearly obviously surely"
+    " definitely really therefore thus hence however moreover nevertheless otherwise meanwhile"
+    " extremely incredibly absolutely totally utterly ever anyway least most mostly mainly largely"
+    " partly initially originally eventually finally soon first once but than whether no without"
+    " completely fully entirely exclusively solely primarily purely wholly principally chiefly"
+    " unless plenty far likely unlikely seldom rarely few optionally additionally similarly"
+    " alternatively".split()
+)
+_ESCAPE_PAIRS = (
+    ("as", "well"),
+    ("a", "few"),
+    ("at", "last"),
+    ("up", "to"),
+    ("more", "than"),
+    ("one", "of"),
+    ("a", "bit"),
+    ("a", "little"),
+    ("of", "course"),
+    ("in", "fact"),
+    ("for", "example"),
+    ("about", "to"),
+    ("bound", "to"),
+    ("or", "more"),
+    ("or", "less"),
+    ("long", "after"),
+    ("long", "before"),
+)
+_ANY = {
+    "some": "any",
+    "someone": "anyone",
+    "somebody": "anybody",
+    "something": "anything",
+    "somewhere": "anywhere",
+}
+_TAIL_CLAUSES = frozenset(
+    "when where who which that whom whose how what after before while if as".split()
+)
+_CHOSEN_PAIR = frozenset("between both mix mixture combination pair blend".split())
+_OBJECT_INFINITIVE = frozenset(
+    "encourage allow ask tell help want expect permit enable force persuade order invite advise"
+    " warn teach require remind instruct urge cause authorise authorize".split()
+)
+_DEFINITE = frozenset("the this that these those my your his her its our their".split())
+
+
+def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
+    """Return the edits after the finite verb when the clause is negated: 'any' for 'some' etc.
+
+    Args:
+        lexical: the base of the finite verb if it is a lexical verb.
+
+    Raises:
+        Skipped: a word there would be outside the negation's scope or change its meaning.
+    """
+    check_words(clause, clause.subject_end, clause.end)
+    for i in range(clause.subject_start):
+        linked = clause.letter(i) == "V" and clause.word(i) in _ESCAPE
+        if linked or clause.word(i) in _STRETCHING:
+            raise Skipped(SkipReason.SCOPE)  # 'Even on Sundays, it isn't open' would say more
+    if any(_is_negative(clause.word(i)) for i in range(clause.finite + 1, clause.end)):
+        raise Skipped(SkipReason.SCOPE)
+    check_reasons(clause)
+    _check_clauses(clause)
+    _check_infinitives(clause, lexical)
+    return [*_any_for_some(clause), *_or_for_and(clause)]
+
+
+_STRETCHING = frozenset("even only just especially still already always unless".split())
+
+
+def _is_negative(word: str) -> bool:
+    """Whether a word contains a second negation: 'unlimited', 'disallowed'."""
+    return word.isalpha() and word not in _DENIED and negative_affix(word) is not None
+
+
+_DENIED = frozenset("disease diseases disorder disorders unless".split())
+
+
+def check_words(clause: Clause, start: int, end: int) -> None:
+    """Raise ``Skipped`` if a word between two positions is outside a negation's scope."""
+    for i in range(start, end):
+        word = clause.word(i)
+        if word in _ESCAPE and not (word == "first" and clause.letter(i) == "A"):
+            if word == "most" and clause.letter(i + 1) == "A":
+                continue  # a superlative
+            raise Skipped(SkipReason.SCOPE)
+        if (word, clause.word(i + 1)) in _ESCAPE_PAIRS:
+            raise Skipped(SkipReason.SCOPE)
+
+
+def check_reasons(clause: Clause) -> None:
+    """Raise ``Skipped`` at a clause of reason or contrast: it only fits the original claim."""
+    for i in range(clause.end):
+        if clause.letter(i) == "S" and clause.word(i) in _REASONS:
+            raise Skipped(SkipReason.SCOPE)
+
+
+_REASONS = frozenset("because since as so although though whereas".split())
+
+
+def _check_clauses(clause: Clause) -> None:
+    """Raise ``Skipped`` at a clause of reason or contrast, which would be negated instead."""
+    for i in range(clause.finite + 1, clause.end):
+        letter, word = clause.letter(i), clause.word(i)
+        if word in ("until", "till", "because") or (letter in "SW" and word not in _TAIL_CLAUSES):
+            raise Skipped(SkipReason.SCOPE)
+        if word == "as" and letter == "S":
+            raise Skipped(SkipReason.SCOPE)
+        if letter == "," and clause.letter(i + 1) in "SWVG" and not _adds_a_fact(clause, i):
+            raise Skipped(SkipReason.SCOPE)
+        if letter == "," and clause.letter(i + 1) == "E":
+            raise Skipped(SkipReason.SCOPE)
+
+
+def _adds_a_fact(clause: Clause, comma: int) -> bool:
+    """Whether the words after a comma hold even if the claim is negated: 'the treaty, which …'."""
+    letter, word = clause.letter(comma + 1), clause.word(comma + 1)
+    if letter == "W" or word in ("where", "when"):
+        return _definite_before(clause, comma) or clause.letter(comma - 1) == "Z"
+    return (word, clause.word(comma + 2)) == ("according", "to")
+
+
+def _definite_before(clause: Clause, comma: int) -> bool:
+    """Whether the noun phrase before a comma is definite: 'the treaty, which …'."""
+    for i in range(comma - 1, clause.finite, -1):
+        if clause.letter(i) in "Dd":
+            return clause.word(i) in _DEFINITE
+        if clause.tokens[i].tag == "NP0":
+            return True
+        if clause.letter(i) not in "NAGEZK":
+            return False
+    return False
+
+
+def _check_infinitives(clause: Clause, lexical: str) -> None:
+    """Raise ``Skipped`` at 'to' after a noun: a purpose would be negated instead."""
+    for i in range(clause.finite + 1, clause.end):
+        if clause.letter(i) != "T":
+            continue
+        before = clause.letter(i - 1)
+        direct = i == clause.finite + 1 or before in "AEI"
+        if not direct and lexical not in _OBJECT_INFINITIVE:
+            raise Skipped(SkipReason.SCOPE)
+
+
+def _any_for_some(clause: Clause) -> Edits:
+    edits: Edits = []
+    for i in range(clause.finite + 1, clause.end):
+        token = clause.tokens[i]
+        if clause.letter(i) in "SW":
+            break
+        if token.lower in _ANY:
+            edits.append((token.start, token.end, _ANY[token.lower]))
+    return edits
+
+
+_NOUN_END = re.compile(r"[NZ]$")
+_NOUN_START = re.compile(r"^[Dd]{0,2}(?:[AGEZ])*N")
+
+
+def _or_for_and(clause: Clause) -> Edits:
+    """Replace 'and' with 'or' between things that are negated together."""
+    edits: Edits = []
+    for i in range(clause.finite + 1, clause.end):
+        if clause.letter(i) in "SW":
+            break
+        if clause.letter(i) != "C":
+            continue
+        token = clause.tokens[i]
+        before, after = clause.letters[clause.finite + 1 : i], clause.letters[i + 1 : clause.end]
+        if token.lower == "or":
+            continue
+        if token.lower != "and":
+            raise Skipped(SkipReason.COORDINATED)
+        names = clause.tokens[i - 1].tag == clause.tokens[i + 1].tag == "NP0"
+        if names and after[1:2] == "N":
+            continue  # 'a Gilbert and Sullivan opera'
+        if re.search(r"P[DdAGEZN]*$", before) and clause.word(_last(before, clause)) == "between":
+            continue  # 'between nine and noon' is one range
+        if before.endswith("A") and re.match(r"[AGE]+N", after):
+            continue  # 'a blue and white flag'
+        words = {clause.word(k) for k in range(clause.finite + 1, i)}
+        nouns = _NOUN_END.search(before) and _NOUN_START.match(after)
+        qualities = clause.kind == "B" and re.fullmatch(r"V*A(,A)*,?", before)
+        places = re.search(r"P[DdAGEZ]*N+$", before) and after.startswith("P")
+        alike = nouns or places or (qualities and re.match(r"V?A($|[PV])", after))
+        if words & _CHOSEN_PAIR or not (alike or _joins_verbs(clause, i)):
+            raise Skipped(SkipReason.COORDINATED)
+        edits.append((token.start, token.end, "or"))
+    return edits
+
+
+def _last(before: str, clause: Clause) -> int:
+    """The position of the last preposition among the letters right after the finite verb."""
+    return clause.finite + 1 + before.rindex("P")
+
+
+def _joins_verbs(clause: Clause, position: int) -> bool:
+    """Whether a conjunction joins two verbs of the same form: 'is sitting and reading'."""
+    following = position + 1 + (clause.letter(position + 1) == "V")
+    if following == clause.second_verb:
+        return True
+    first = clause.letter(clause.after_adverbs())
+    if first not in tuple("GEI") or clause.letter(following) != first:
+        return False
+    joined = clause.letters[clause.finite : position]
+    return clause.letter(position - 1) != "," and joined.count(first) == 1 and "C" not in joined

@@ -1,0 +1,1 @@
+"""Adding data from elsewhere: anchors, variants and the bundled corpora."""

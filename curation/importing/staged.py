@@ -1,0 +1,151 @@
+"""The contents of a file: its anchors, with their variants and verdicts (see ``staging``)."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.editing.attributes import Attributes
+from curation.importing.cells import Judged
+from curation.importing.column_roles import UNTYPED, ColumnRoles
+from curation.importing.variant_entries import FileAnchor, FileVariant
+from db.models import Verdict
+
+# -- staged ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about the file.
+
+    Attributes:
+        name: the file's name.
+        content_hash: SHA-256 of the file.
+        rows: number of rows.
+        roles: column → role or type id with which it was read.
+        left_out: reason → number of rows or variants.
+        places: reason → position of the first one.
+        untyped: role → variants whose words don't show their type.
+        changed: what the canonical form changes → number of texts.
+    """
+
+    name: str
+    content_hash: str
+    rows: int
+    roles: ColumnRoles
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    untyped: Mapping[str, int] = field(default_factory=dict)
+    changed: Mapping[str, int] = field(default_factory=dict)
+
+
+class Place(NamedTuple):
+    """A position in a file: the row's number in the whole file, and how to describe it."""
+
+    number: int
+    words: str
+
+
+class StagedVerdict(NamedTuple):
+    """A verdict; the first three are as in ``FileVerdict``."""
+
+    reviewer: str
+    by: str
+    judged: Judged
+    place: Place
+
+
+class StagedVariant(NamedTuple):
+    """A variant with its verdicts.
+
+    Attributes:
+        type_id: '' if its words don't show it.
+        role: the untyped role of its column; '' if the file names the type.
+        place: its first position in the file.
+    """
+
+    type_id: str
+    role: str
+    place: Place
+    variant: FileVariant
+    verdicts: tuple[StagedVerdict, ...]
+
+
+class Family(NamedTuple):
+    """An anchor with its variants."""
+
+    anchor: FileAnchor
+    variants: tuple[StagedVariant, ...]
+
+
+class Staged:
+    """The contents of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with closing(sqlite3.connect(path)) as connection:
+            (facts,) = connection.execute("SELECT json FROM facts").fetchone()
+            query = "SELECT count(*) FROM anchor"
+            (self.anchors,) = connection.execute(query).fetchone()
+        self.facts = Facts(**json.loads(facts))
+
+    def families(self, size: int) -> Iterator[list[Family]]:
+        """Yield every anchor with its variants in the file's order, this many at a time."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            rows = connection.execute(
+                "SELECT uid, text, source, licence, genre, language, split, document_id, row_id"
+                " FROM anchor ORDER BY number"
+            )
+            while some := [
+                FileAnchor(uid, text, source, licence, Attributes(*own))
+                for uid, text, source, licence, *own in rows.fetchmany(size)
+            ]:
+                yield [Family(anchor, _variants(connection, anchor.uid)) for anchor in some]
+
+    def verdicts(self) -> dict[tuple[str, str], int]:
+        """(reviewer, by) → verdicts in the file."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            query = "SELECT reviewer, by, count(*) FROM verdict GROUP BY reviewer, by"
+            return {(reviewer, by): n for reviewer, by, n in connection.execute(query)}
+
+    def sources(self) -> dict[str, str]:
+        """Return the sources that the file names, with their licences; '' if it names none."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            query = "SELECT source, max(licence) FROM anchor WHERE source <> '' GROUP BY source"
+            return dict(connection.execute(query))
+
+    def types(self) -> set[str]:
+        """Return the ids of the types that the file names or its words show."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            query = "SELECT DISTINCT type FROM variant WHERE type <> ''"
+            return {row[0] for row in connection.execute(query)}
+
+
+def _variants(connection: sqlite3.Connection, uid: str) -> tuple[StagedVariant, ...]:
+    verdicts: dict[tuple[str, str], list[StagedVerdict]] = {}
+    query = (
+        "SELECT kind, text, reviewer, by, verdict, reason, note, number, place"
+        " FROM verdict WHERE anchor = ?"
+        " ORDER BY reviewer, by"
+    )
+    for kind, text, reviewer, by, verdict, *why, number, place in connection.execute(query, (uid,)):
+        judged = Judged(Verdict(verdict), *why)
+        found = StagedVerdict(reviewer, by, judged, Place(number, place))
+        verdicts.setdefault((kind, text), []).append(found)
+    query = (
+        "SELECT type, number, place, kind, text, cue, provider, model FROM variant WHERE anchor = ?"
+        " ORDER BY number"
+    )
+    return tuple(
+        StagedVariant(
+            type_id,
+            kind if kind in UNTYPED else "",
+            Place(number, place),
+            FileVariant(kind, text, *rest),
+            tuple(verdicts.get((kind, text), ())),
+        )
+        for type_id, number, place, kind, text, *rest in connection.execute(query, (uid,))
+    )

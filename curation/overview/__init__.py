@@ -1,0 +1,1 @@
+"""The project at a glance: counts, the funnel, next steps, and its settings."""

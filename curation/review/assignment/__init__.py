@@ -1,1 +1,0 @@
-"""Assignment: variants for several people, and a quota for each person."""

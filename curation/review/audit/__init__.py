@@ -1,1 +1,0 @@
-"""The audit trail: who did what in a project, and when."""

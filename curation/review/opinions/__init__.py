@@ -1,1 +1,0 @@
-"""Models as reviewers: their opinions, their agreement with people, and whether they count."""

@@ -1,0 +1,352 @@
+"""Statistics about each person: verdicts, speed, and agreement with known correct verdicts.
+
+Pages show them to leads only.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
+
+from curation.decisions.history import not_retracted
+from curation.decisions.reviewers import whose
+from curation.decisions.storing import RULE, chunks, counts_still
+from curation.review.agreement.estimates import FEWEST, Estimate
+from curation.review.agreement.figures import as_text
+from curation.review.agreement.overlap import Overlap, on_gold
+from curation.review.browser_window.pace import PAUSE_SECONDS
+from curation.review.calibration.figures import exact_share
+from curation.review.gold.items import gold_items
+from curation.review.gold.practice import Score, scores
+from curation.taxonomy.project_types import all_types
+from db.columns import seconds_between, whole
+from db.models import Decision, GoldUse, Reviewer, ReviewerKind, Variant, Verdict
+
+# -- statistics -----------------------------------------------------------------------------------
+
+
+_TENTHS = 10
+"""Times are counted in tenths of a second."""
+
+
+class Share(NamedTuple):
+    """A number of verdicts that agree or accept, out of all verdicts."""
+
+    number: int = 0
+    of: int = 0
+
+    def estimate(self) -> Estimate:
+        """The share with its exact 95% interval; undefined without verdicts."""
+        return exact_share(self.number, self.of)
+
+    def percentage(self) -> str:
+        """'91.7% (61.5% to 99.8%)', without an interval below ``FEWEST`` verdicts."""
+        value, *limits = self.estimate()
+        shown = Estimate(value, *limits) if self.of >= FEWEST else Estimate(value)
+        return as_text(shown, as_percent=True)
+
+    def in_words(self) -> str:
+        """'11 of 12, 91.7% (61.5% to 99.8%)', without a percentage below ``FEWEST`` verdicts."""
+        if not self.of:
+            return "–"
+        counts = f"{self.number:,} of {self.of:,}"
+        return f"{counts}, {self.percentage()}" if self.of >= FEWEST else counts
+
+    def facts(self) -> dict[str, int | float | None]:
+        """The numbers, the share and its interval, for JSON."""
+        return self._asdict() | dict(zip(("share", "low", "high"), self.estimate(), strict=True))
+
+
+class PersonFigures(NamedTuple):
+    """One person's work.
+
+    Attributes:
+        decisions: their current verdicts on single variants, without settlements.
+        accepted: how many of these accept, by type in taxonomy order.
+        seconds: the median time from showing a card to the decision. Times over ``PAUSE_SECONDS``
+            were breaks and are left out. None without a time.
+        timed: decisions with a time.
+        gold: their verdicts on gold items, and how many match.
+        adjudicated: their last verdicts before somebody else settled the variant, and how many
+            match the settlement.
+        practice_round: the last practice round with an answer of theirs; 0 for none.
+        practice: their score in that round.
+    """
+
+    reviewer_id: int
+    name: str
+    decisions: int
+    accepted: Mapping[str, Share]
+    seconds: float | None
+    timed: int
+    gold: Share
+    adjudicated: Share
+    practice_round: int
+    practice: Score
+
+    @property
+    def acceptance(self) -> Share:
+        """Accepting verdicts on all types."""
+        return Share(sum(one.number for one in self.accepted.values()), self.decisions)
+
+
+def person_figures(session: Session) -> list[PersonFigures]:
+    """The figures of everybody who has decided or practised, the most verdicts first."""
+    verdicts, times = _verdicts(session), _times(session)
+    gold, settled, practised = _on_gold(session), _before_settlement(session), scores(session)
+    everybody = verdicts.keys() | gold.keys() | settled.keys() | practised.keys()
+    names = _names(session, everybody)
+    found = []
+    for person in everybody:
+        accepted = verdicts.get(person, {})
+        tenths = times.get(person, {})
+        number, score = practised.get(person, (0, Score(0, 0)))
+        found.append(
+            PersonFigures(
+                reviewer_id=person,
+                name=names[person],
+                decisions=sum(one.of for one in accepted.values()),
+                accepted=accepted,
+                seconds=_median(tenths),
+                timed=sum(tenths.values()),
+                gold=gold.get(person, Share()),
+                adjudicated=settled.get(person, Share()),
+                practice_round=number,
+                practice=score,
+            )
+        )
+    return sorted(found, key=lambda one: (-one.decisions, one.name))
+
+
+def overlapping(found: Overlap) -> dict[int, int]:
+    """By person, the number of their variants that somebody else has also decided on."""
+    numbers: defaultdict[int, int] = defaultdict(int)
+    for pattern in found.patterns:
+        for vote in pattern.votes:
+            numbers[vote.person] += pattern.variants
+    return dict(numbers)
+
+
+def _of_a_person() -> ColumnElement[bool]:
+    """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a person's verdict on a single variant.
+
+    Left out are settlements, decisions by rule, and a person's acceptance of their own edit.
+    """
+    author = aliased(Reviewer)
+    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
+        col(author.id) == col(Variant.author_id)
+    )
+    return and_(
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        ~col(Decision.adjudicates),
+        func.substr(col(Decision.note), 1, len(RULE)) != RULE,
+        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
+        not_retracted(),
+    )
+
+
+def _joined(*columns: Any) -> Any:
+    return (
+        select(*columns)
+        .select_from(Decision)
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+    )
+
+
+def _verdicts(session: Session) -> dict[int, dict[str, Share]]:
+    """By person and type, how many verdicts are acceptances."""
+    by = (whose(), col(Variant.type_id), col(Decision.verdict))
+    query = _joined(*by, func.count()).where(_of_a_person()).group_by(*by)
+    numbers: defaultdict[int, defaultdict[str, list[int]]]
+    numbers = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for person, type_id, verdict, number in session.execute(query):
+        pair = numbers[person][type_id]
+        pair[0] += number if verdict is Verdict.ACCEPT else 0
+        pair[1] += number
+    order = list(all_types(session))
+    return {
+        person: {type_id: Share(*types[type_id]) for type_id in sorted(types, key=order.index)}
+        for person, types in numbers.items()
+    }
+
+
+def _times(session: Session) -> dict[int, dict[int, int]]:
+    """By person: tenths of a second from showing to decision → actions."""
+    seconds = seconds_between(col(Decision.shown_at), col(Decision.decided_at))
+    tenths = whole(seconds * _TENTHS + 0.5)
+    query = (
+        _joined(whose(), tenths, func.count(col(Decision.action_id).distinct()))
+        .where(
+            _of_a_person(),
+            col(Decision.shown_at) <= col(Decision.decided_at),
+            seconds <= PAUSE_SECONDS,
+        )
+        .group_by(whose(), tenths)
+    )
+    found: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for person, tenth, number in session.execute(query):
+        found[person][tenth] = number
+    return found
+
+
+def _median(tenths: Mapping[int, int]) -> float | None:
+    """The median in seconds, from a count of decisions per tenth of a second."""
+    total = sum(tenths.values())
+    if not total:
+        return None
+    middle = {(total - 1) // 2, total // 2}
+    before, found = 0, []
+    for tenth in sorted(tenths):
+        found += [tenth for place in middle if before <= place < before + tenths[tenth]]
+        before += tenths[tenth]
+    return sum(found) / len(found) / _TENTHS
+
+
+def _on_gold(session: Session) -> dict[int, Share]:
+    """By person, how many of their verdicts on gold items match.
+
+    For each item, the last verdict counts that they gave before they could see the right one.
+    """
+    return _shares((person, right) for (person, _), right in _gold_answers(session).items())
+
+
+def answers_on_gold(session: Session) -> dict[int, Share]:
+    """By gold item, how many people's verdicts match, as in `PersonFigures.gold`."""
+    return _shares((variant_id, right) for (_, variant_id), right in _gold_answers(session).items())
+
+
+def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
+    """(person, gold item) → whether the verdict matches."""
+    items = {item.variant_id: item for item in gold_items(session, use=GoldUse.MIXED)}
+    latest: dict[tuple[int, int], bool] = {}
+    for ids in chunks(items):
+        query = _joined(
+            col(Decision.id), col(Decision.variant_id), whose(), col(Decision.verdict)
+        ).where(
+            col(Decision.variant_id).in_(ids),
+            col(Reviewer.kind) == ReviewerKind.PERSON,
+            col(Decision.blind),
+            ~col(Decision.adjudicates),
+            not_retracted(),
+            counts_still(),
+        )
+        for key, variant_id, person, verdict in session.execute(query.order_by(col(Decision.id))):
+            item = items[variant_id]
+            if key > item.id and person != item.maker_id:
+                latest[person, variant_id] = item.is_matched_by(verdict)
+    return latest
+
+
+def _before_settlement(session: Session) -> dict[int, Share]:
+    """By person, how many of their last verdicts before a settlement match it.
+
+    If a variant was settled several times, the last settlement counts. A person's own settlements
+    are left out. An edit counts as a rejection, as in the agreement. Verdicts on gold items are
+    counted only there.
+    """
+    query = (
+        _joined(col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict))
+        .where(
+            col(Decision.adjudicates),
+            col(Reviewer.kind) == ReviewerKind.PERSON,
+            not_retracted(),
+            counts_still(),
+        )
+        .order_by(col(Decision.id))
+    )
+    settlements = {row[0]: tuple(row[1:]) for row in session.execute(query)}
+    latest: dict[tuple[int, int], bool] = {}
+    for ids in chunks(settlements):
+        verdicts = _joined(
+            col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict)
+        ).where(col(Decision.variant_id).in_(ids), _of_a_person(), ~on_gold(), counts_still())
+        for variant_id, key, person, verdict in session.execute(
+            verdicts.order_by(col(Decision.id))
+        ):
+            settlement, settler, right = settlements[variant_id]
+            if key < settlement and person != settler:
+                match = (verdict is Verdict.ACCEPT) == (right is Verdict.ACCEPT)
+                latest[person, variant_id] = match
+    return _shares((person, right) for (person, _), right in latest.items())
+
+
+def _shares(matches: Iterable[tuple[int, bool]]) -> dict[int, Share]:
+    found: defaultdict[int, Share] = defaultdict(Share)
+    for person, match in matches:
+        before = found[person]
+        found[person] = Share(before.number + match, before.of + 1)
+    return dict(found)
+
+
+def _names(session: Session, ids: Iterable[int]) -> dict[int, str]:
+    query = select(col(Reviewer.id), col(Reviewer.name)).where(col(Reviewer.id).in_(list(ids)))
+    return dict(session.execute(query).all())
+
+
+COLUMNS = (
+    "reviewer",
+    "type",
+    "decisions",
+    "accepted",
+    "acceptance",
+    "low",
+    "high",
+    "median_seconds",
+    "also_decided_by_others",
+    "gold",
+    "gold_matched",
+    "adjudicated",
+    "adjudicated_matched",
+    "practice_round",
+    "practice_answers",
+    "practice_right",
+)
+"""The columns of `table`. ``low`` and ``high`` are the 95% interval of the acceptance."""
+
+ALL = "all"
+"""Used in place of a type for all types."""
+
+
+def table(
+    found: Iterable[PersonFigures], overlaps: Mapping[int, int]
+) -> Iterator[tuple[str | int | float | None, ...]]:
+    """For each person a row for all types and one per type, with the columns `COLUMNS`."""
+    for one in found:
+        of_person = (
+            one.seconds,
+            overlaps.get(one.reviewer_id, 0),
+            one.gold.of,
+            one.gold.number,
+            one.adjudicated.of,
+            one.adjudicated.number,
+            one.practice_round,
+            one.practice.answered,
+            one.practice.right,
+        )
+        yield (one.name, ALL, *_acceptance(one.acceptance), *of_person)
+        for type_id, share in one.accepted.items():
+            yield (one.name, type_id, *_acceptance(share), *(None for _ in of_person))
+
+
+def _acceptance(share: Share) -> tuple[int | float | None, ...]:
+    return share.of, share.number, *share.estimate()
+
+
+def facts(one: PersonFigures, overlaps: Mapping[int, int]) -> dict[str, Any]:
+    """One person's figures, for JSON."""
+    return {
+        "name": one.name,
+        "decisions": one.decisions,
+        "median_seconds": one.seconds,
+        "timed": one.timed,
+        "also_decided_by_others": overlaps.get(one.reviewer_id, 0),
+        "accepted": one.acceptance.facts(),
+        "types": {type_id: share.facts() for type_id, share in one.accepted.items()},
+        "gold": one.gold.facts(),
+        "adjudicated": one.adjudicated.facts(),
+        "practice": one.practice._asdict() | {"round": one.practice_round},
+    }

@@ -1,1 +1,0 @@
-"""Find similar variants by stored embeddings."""

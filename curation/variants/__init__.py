@@ -1,1 +1,0 @@
-"""Variants that people write or change, and the checks while they write."""

@@ -1,1 +1,0 @@
-"""Import variants from elsewhere, with their anchors, types, cues and verdicts."""
