@@ -106,7 +106,7 @@ FILES = (
 Report = Callable[[int, int, str], None]
 
 CHECKS: tuple[Check, ...] = (
-    *kept_values.CHECKS,
+    *kept_values.DAMAGE,
     *kept_values.CHECKS,
     *FILES,
     *LEFTOVERS,
