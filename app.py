@@ -1,11 +1,11 @@
 """The browser app: page config, sign-in, navigation."""
 
-from pages.components.shared.shell import error_messages, frame, navigation, signin
+from pages.components.shared.shell import current_user, error_messages, frame
 
 error_messages.guard_callbacks()
-page = navigation.show()
+page = frame.navigate()
 with error_messages.shown_as_one_sentence():
     error_messages.show_callback_errors()
-    signin.begin(page)
+    current_user.begin(page)
     frame.app_runs()
     page.run()

@@ -6,27 +6,27 @@ from curation.decisions.history import actions_since
 from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.queue import Queue
-from pages.components.adjudicate import desk, lists
+from pages.components.review import adjudicate_desk, adjudicate_lists
 from pages.components.shared import links
-from pages.components.shared.formatting.clock import midnight
-from pages.components.shared.shell import closed_windows, frame, open_project, rights, signin
-from pages.components.shared.shell.closed_windows import ADJUDICATION
+from pages.components.shared.formatting import midnight
+from pages.components.shared.shell import current_user, frame, open_project
+from pages.components.shared.shell.frame import ADJUDICATION_STATE
 
 CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"
 
 
 def _state(reviewer_id: int) -> AdjudicationState:
     """The state of this session. A change of reviewer creates a new one."""
-    state = st.session_state.get(ADJUDICATION)
+    state = st.session_state.get(ADJUDICATION_STATE)
     if state is None or state.reviewer_id != reviewer_id:
-        closed_windows.leave()
+        frame.leave_cards()
         state = AdjudicationState(
             engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
         )
         state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
-        st.session_state[ADJUDICATION] = state
-        closed_windows.give_back()
-    closed_windows.stay(state.screen.window)
+        st.session_state[ADJUDICATION_STATE] = state
+        frame.release_closed_windows()
+    frame.keep_window(state.screen.window)
     state.types = open_project.types()
     state.recount()
     if state.type_id not in {None, *(entry.id for entry in state.types)}:  # retired since then
@@ -35,22 +35,22 @@ def _state(reviewer_id: int) -> AdjudicationState:
 
 
 frame.begin(frame.ADJUDICATE, "Settle conflicts between reviewers.", compact=True)
-if (me := signin.reviewer_id()) is None:
+if (me := current_user.reviewer_id()) is None:
     st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
-    signin.name_form("Your name", key="signin-adjudicate")
+    current_user.name_form("Your name", key="signin-adjudicate")
     st.stop()
 current = _state(me)
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     part = frame.section((CONFLICTS, DISCUSS, SETTLED), key="part")
-    desk.controls(current, with_order=part == CONFLICTS)
+    adjudicate_desk.controls(current, with_order=part == CONFLICTS)
 if part == DISCUSS:
     current.leave()
-    lists.to_discuss(current)
+    adjudicate_lists.to_discuss(current)
 elif part == SETTLED:
     current.leave()
-    lists.settled_conflicts(type_id=current.type_id, source_id=current.source_id)
-elif rights.may(Role.LEAD):
-    desk.desk(current)
+    adjudicate_lists.settled_conflicts(type_id=current.type_id, source_id=current.source_id)
+elif current_user.may(Role.LEAD):
+    adjudicate_desk.desk(current)
 else:
     st.caption("Only leads can settle conflicts. You can read the cards in Review.")
     links.to_review("Open the conflicts in Review", queue=Queue.CONFLICT)

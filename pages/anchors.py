@@ -7,7 +7,7 @@ from pages.components.anchors.browse import browser
 from pages.components.anchors.corpora_section import corpora
 from pages.components.anchors.variants_section import importer
 from pages.components.shared.shell import frame
-from pages.components.shared.shell.signin import reviewer_id
+from pages.components.shared.shell.current_user import reviewer_id
 
 frame.begin(
     "Anchors",

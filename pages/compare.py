@@ -7,7 +7,7 @@ import streamlit as st
 from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.compare import probe_set_choice, two_models
-from pages.components.compare.common import ComparedModel
+from pages.components.compare.figures import ComparedModel
 from pages.components.compare.measured_view import show_sentences, show_set
 from pages.components.compare.two_models import ChosenModel
 from pages.components.shared.shell import error_messages, frame, open_project

@@ -23,12 +23,11 @@ from pages.components.diagnostics.scope_of_page import (
     counting,
     found_table,
 )
-from pages.components.shared.charts import save, shares
+from pages.components.shared import links, page_runs
+from pages.components.shared.charts import plot, shares
 from pages.components.shared.charts.shares import HeatCell
-from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state, source_choice
 
 
 def _scope() -> Scope:
@@ -47,7 +46,7 @@ def _scope() -> Scope:
         status = st.segmented_control(
             "Status", list(STATUSES), key="status", required=True, bind="query-params"
         )
-        source_id = source_choice.selectbox(open_project.ask(sources_in_use))
+        source_id = links.source_menu(open_project.ask(sources_in_use))
     return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"], source_id)
 
 
@@ -65,7 +64,7 @@ def _flags(view: PageView) -> None:
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
     figure = partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants")
-    save.chart(
+    plot.chart_to_save(
         figure,
         name="flags",
         alt_text="Heat map: number of variants per type and flag",
@@ -114,9 +113,9 @@ frame.begin(
 )
 counts = CachedCounts()
 if counts.empty:
-    empty_state.box()
+    links.no_variants()
     st.stop()
-measuring = background.active(MEASURE)
+measuring = page_runs.active(MEASURE)
 if measuring is not None:
     st.text("Variants are being measured (see below). The figures may change until this is done.")
 scope = _scope()
@@ -124,5 +123,5 @@ section = frame.section(list(SECTIONS), key="show")
 current = PageView(counts, scope, {entry.id: entry.label for entry in open_project.types()})
 SECTIONS[section](current)
 if measuring is not None:
-    progress_view.follow(measuring)
+    page_runs.follow(measuring)
 counts.follow()

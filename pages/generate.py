@@ -3,19 +3,17 @@
 from curation.generation.request import KIND
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED, list_runs
+from pages.components.generate import judges_section as judges
 from pages.components.generate import (
     live_run,
     opinions_section,
     prompts_section,
     results_section,
     start_form,
-    trial_view,
 )
-from pages.components.generate.judges import section as judges
 from pages.components.generate.results_section import RESULTS
-from pages.components.shared.chat_models import prompt_editor
+from pages.components.shared import page_runs, prompt_editor
 from pages.components.shared.links import GENERATE_SECTION, SET_UP
-from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
@@ -32,13 +30,11 @@ def _set_up(runs: list[Run], counts: CachedCounts) -> None:
     """Show the running or stopped run, and the form for the next run if none is running."""
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
-        progress_view.follow(
-            active, title=live_run.title(active), more=live_run.figures, pausable=True
-        )
+        page_runs.follow(active, title=live_run.title(active), more=live_run.figures, pausable=True)
         return
     waiting = [run for run in runs if run.state in STOPPED and run.state != RunState.CANCELLED]
-    if trial := trial_view.newest_trial(runs):
-        trial_view.draw(trial)
+    if trial := live_run.newest_trial(runs):
+        live_run.trial_results(trial)
     elif runs and runs[0] in waiting:
         live_run.stopped(waiting.pop(0))
     elif runs and runs[0].state in (RunState.DONE, RunState.CANCELLED):

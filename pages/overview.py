@@ -16,12 +16,10 @@ from curation.review.queue import Queue
 from db.execution import DONE
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.overview.funnel_chart import funnel_chart
-from pages.components.shared import links
-from pages.components.shared.formatting.decimals import percentages
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import frame, open_project, rights
-from pages.components.shared.variants import source_choice
+from pages.components.overview import funnel_chart
+from pages.components.shared import links, page_runs
+from pages.components.shared.formatting import percentages
+from pages.components.shared.shell import current_user, frame, open_project
 from training.runs.kinds import kind_of
 
 RUNS, INSPECTED = 8, 50  # the newest runs: listed below, and searched for unfinished ones
@@ -31,7 +29,7 @@ def _load() -> None:
     """Load the first corpora and measure their similarities in the background."""
     with st.spinner("Loading the corpora. This takes about 15 seconds."):
         open_project.tell(load_first)
-        background.measure()
+        page_runs.measure()
     st.rerun()
 
 
@@ -45,7 +43,7 @@ def _welcome() -> None:
             "fifths of the variants; their verdicts count until you decide otherwise. The last "
             "fifth is left for you to review."
         )
-        asked = rights.only_leads("load corpora") and st.button(
+        asked = current_user.only_leads("load corpora") and st.button(
             "Load the starter corpus", type="primary", key="load-starter"
         )
         if asked:
@@ -141,10 +139,10 @@ def _action(step: NextStep, source: str | None) -> None:
         case StepKind.WRITE:
             st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
         case StepKind.MEASURE:
-            if rights.may(Role.LEAD) and st.button(
+            if current_user.may(Role.LEAD) and st.button(
                 "Measure", key="measure", icon=":material/straighten:"
             ):
-                background.measure()
+                page_runs.measure()
                 st.rerun()
         case StepKind.SETTLE:
             links.to_review("Settle", queue=Queue.CONFLICT, source=source, icon=":material/gavel:")
@@ -238,7 +236,7 @@ def _recent(runs: Collection[Run]) -> None:
         {
             "Run": f"{kind_of(run.kind).address(run)}#run-{run.id:06d}",  # sorts like a number
             "Task": kind_of(run.kind).title,
-            "State": progress_view.STATES[run.state],
+            "State": page_runs.STATES[run.state],
             "Started": run.started_at or run.created_at,
             "Message": _outcome(run),
         }
@@ -277,7 +275,7 @@ def _surplus(version: tuple[Any, ...]) -> CountsByType:
 
 frame.begin("Overview", "Your progress from sentences to a trained model, and what to do next.")
 sources = open_project.ask(sources_in_use)
-source_id = source_choice.selectbox(sources)
+source_id = links.source_menu(sources)
 last_runs, current, todo = open_project.ask(
     progress,
     looked_at=INSPECTED,
@@ -287,7 +285,7 @@ last_runs, current, todo = open_project.ask(
 )
 for run in reversed(last_runs):
     if run.state in UNFINISHED:
-        progress_view.follow(run)
+        page_runs.follow(run)
 if todo == [NextStep(StepKind.LOAD)]:
     _welcome()
 else:

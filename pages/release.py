@@ -18,14 +18,12 @@ from curation.release.upcoming import ReleaseState, contents_now, release_state
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
-from pages.components.release import report_section
-from pages.components.shared.formatting.label import plain
-from pages.components.shared.hub import push_box
+from pages.components import release as report_section
+from pages.components.shared import hub, links, page_runs
+from pages.components.shared.formatting import plain
 from pages.components.shared.links import ALL_SOURCES
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, frame, open_project, rights, signin
+from pages.components.shared.shell import current_user, error_messages, frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state
 from training.hub.push_run import Subject
 from training.runs.release_export import KIND as EXPORT
 
@@ -80,7 +78,7 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
 def _freeze(state: ReleaseState) -> None:
     """Show what a release would contain now, and the button that creates one."""
     st.header("Freeze a release", anchor=False)
-    may_freeze = rights.only_leads("freeze releases")
+    may_freeze = current_user.only_leads("freeze releases")
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
     selection = _selection(usual) if now.variants and may_freeze else usual
@@ -93,7 +91,7 @@ def _freeze(state: ReleaseState) -> None:
         return
     if not now.variants:
         if CachedCounts().empty:
-            empty_state.box()
+            links.no_variants()
             return
         st.write("No variant is accepted yet. Accept some to freeze a release.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
@@ -188,7 +186,7 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
 
 def _create(name: str, selection: Selection) -> None:
     try:
-        author = signin.reviewer_id()
+        author = current_user.reviewer_id()
         with st.spinner("Freezing the accepted variants …"):
             release, created = open_project.tell(
                 create_release, name=name, author_id=author, selection=selection
@@ -291,22 +289,22 @@ def _download(release: Release) -> None:
     )
     run = _export(release.number, format)
     if run is None:
-        if not rights.only_leads("prepare downloads"):
+        if not current_user.only_leads("prepare downloads"):
             return
         st.button(
             "Prepare the download", key="export", on_click=_start, args=(release.number, format)
         )
     elif run.state in UNFINISHED:
-        progress_view.follow(run, title=f"Export release {release.number} as {labels[format]}")
+        page_runs.follow(run, title=f"Export release {release.number} as {labels[format]}")
     elif run.state != RunState.DONE:
-        progress_view.stopped(run, again=lambda: _start(release.number, format))
+        page_runs.stopped(run, again=lambda: _start(release.number, format))
     else:
         _ready(run, format)
 
 
 def _start(number: int, format: str) -> None:
     if (run := _export(number, format)) is None or run.state not in UNFINISHED:
-        background.start(EXPORT, {"release": number, "format": format})
+        page_runs.start(EXPORT, {"release": number, "format": format})
 
 
 def _export(number: int, format: str) -> Run | None:
@@ -387,4 +385,4 @@ if known:
     _download(known[number])
     report_section.draw(number)
     st.header(f"Publish release {number}", anchor=False)
-    push_box.show(Subject(release=number), what="the data set")
+    hub.push_box(Subject(release=number), what="the data set")

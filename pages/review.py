@@ -10,15 +10,14 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.selection import sample_selection
 from curation.review.queue import Queue
-from pages.components.review import empty_queue, practice_offer, queue_choice, read_only
+from pages.components.review import empty_queue, practice_section, queue_choice, read_only
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.clock import midnight
-from pages.components.shared.links import QUEUE_SOURCE
-from pages.components.shared.shell import closed_windows, frame, open_project, rights, signin
-from pages.components.shared.shell.closed_windows import STATE
-from pages.components.shared.variants.picked_variants import SELECTION, picked
+from pages.components.shared import formatting
+from pages.components.shared.formatting import midnight
+from pages.components.shared.links import QUEUE_SOURCE, SELECTION, picked_variants
+from pages.components.shared.shell import current_user, frame, open_project
+from pages.components.shared.shell.frame import REVIEW_STATE
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 # URL parameters that choose what to review. Without any, this reviewer continues where they were.
@@ -27,10 +26,10 @@ _PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
 
 def _state(reviewer_id: int) -> ReviewState:
     """The state of this session. A change of reviewer creates a new one."""
-    state = st.session_state.get(STATE)
-    kind = ReviewState if rights.may(Role.REVIEWER) else ReadingState
+    state = st.session_state.get(REVIEW_STATE)
+    kind = ReviewState if current_user.may(Role.REVIEWER) else ReadingState
     if type(state) is not kind or state.reviewer_id != reviewer_id:
-        closed_windows.leave()
+        frame.leave_cards()
         state = kind(
             engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
         )
@@ -39,13 +38,13 @@ def _state(reviewer_id: int) -> ReviewState:
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
         state.know_drafts()
-        state.find_left(closed_windows.is_open, go_there=not _PLACE & set(st.query_params))
-        st.session_state[STATE] = state
-        closed_windows.give_back()
+        state.find_left(frame.is_window_open, go_there=not _PLACE & set(st.query_params))
+        st.session_state[REVIEW_STATE] = state
+        frame.release_closed_windows()
     elif not state.counts:  # the project was empty before
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
-    closed_windows.stay(state.screen.window)
+    frame.keep_window(state.screen.window)
     _follow_taxonomy(state)
     return state
 
@@ -72,7 +71,7 @@ def _follow(name: str, follow: Callable[[str], None]) -> None:
 
 def _pick(state: ReviewState, name: str) -> None:
     """Review a selection made on another page, or the sample of a calibration."""
-    found = open_project.ask(sample_selection, name, state.reviewer_id) or picked(name)
+    found = open_project.ask(sample_selection, name, state.reviewer_id) or picked_variants(name)
     if found is None:
         st.query_params.pop(SELECTION, None)
         state.say(
@@ -98,11 +97,11 @@ def _keep_blind(state: ReviewState) -> None:
 
 
 frame.begin(frame.REVIEW, "Decide whether each variant fits its type.", compact=True)
-if (me := signin.reviewer_id()) is None:
+if (me := current_user.reviewer_id()) is None:
     st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
-    signin.name_form("Your name", key="signin-review")
+    current_user.name_form("Your name", key="signin-review")
     st.stop()
-if practice_offer.stops(me):
+if practice_section.practice_stops(me):
     st.stop()
 current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))
@@ -120,5 +119,5 @@ else:
     if current.sources:
         with row:
             tools(current)
-markup.remember(_BLIND_COOKIE, "1" if current.blind else "0")
-markup.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")
+formatting.remember(_BLIND_COOKIE, "1" if current.blind else "0")
+formatting.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

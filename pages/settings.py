@@ -13,8 +13,8 @@ from curation.upkeep.facts import (
 )
 from db.runs import package_versions
 from db.settings import setting_facts
-from pages.components.settings import plug_ins_panel, project_panels, upkeep_panel
-from pages.components.shared.shell import frame, open_project, theme
+from pages.components.settings import project_panels, upkeep_panel
+from pages.components.shared.shell import frame, open_project
 
 FACTS_SECONDS = 60  # sizes and counts are cached: computing them takes a moment in a large project
 
@@ -116,8 +116,8 @@ def _versions() -> None:
 
 frame.begin("Settings", "View and change settings, back up the project and check it.")
 project_panels.draw()
-theme.draw()
+frame.theme_choice()
 _machine()
 _database_part()
 _contents_and_versions()
-plug_ins_panel.draw()
+upkeep_panel.plug_ins()

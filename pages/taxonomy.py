@@ -11,9 +11,15 @@ from curation.review.queue import status_counts
 from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 from db.models import Status
-from pages.components.shared.runs import background
-from pages.components.shared.shell import count_cache, error_messages, frame, open_project, rights
-from pages.components.taxonomy import type_detail, type_form, type_trial
+from pages.components.shared import page_runs
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    frame,
+    open_project,
+)
+from pages.components.taxonomy import type_detail, type_form
 from pages.components.taxonomy.type_detail import CHANGE, SHOWN
 from pages.components.taxonomy.type_form import Form
 
@@ -85,7 +91,7 @@ def _types() -> None:
             type_detail.draw(entry, variants.get(entry.id, 0))
 
 
-@rights.for_leads("add types")
+@current_user.for_leads("add types")
 def _add() -> None:
     st.text(
         "Your own type works like a built-in one: every prompt for its role asks for it, and its "
@@ -101,7 +107,7 @@ def _form(form: Form, entry: VariantType | None) -> None:
     type_id = entry.id if entry else ""
     try:
         wanted = type_form.fields(form)
-        type_trial.draw(wanted, key=form.key, type_id=type_id)
+        type_detail.try_type(wanted, key=form.key, type_id=type_id)
     except HedgerowError as error:
         error_messages.show(str(error), key="type-form")
         return
@@ -143,7 +149,7 @@ def _store_change(wanted: OwnType, entry: VariantType) -> None:
     st.session_state.pop(CHANGE, None)
     message = f"{done.entry.label} is now at version {done.entry.version}."
     if done.to_measure:
-        background.measure()
+        page_runs.measure()
         message += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
     st.session_state[SHOWN] = message
 

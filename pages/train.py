@@ -1,18 +1,95 @@
 """Train: finetune an encoder or a language model, follow it, and see what it changed."""
 
+import streamlit as st
+
+from curation.review.actions import MAX_TEXT
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
-from pages.components.shared.shell import frame, open_project
-from pages.components.train import kind_choice, live, own_pairs, section_choice
-from pages.components.train.language import section_choice as language_choice
-from pages.components.train.language import sections
-from pages.components.train.ranking import section as nevir
-from pages.components.train.results import runs_table, summary_section
+from pages.components.shared.shell import current_user, error_messages, frame, open_project
+from pages.components.train import (
+    language_sections,
+    live,
+    recipe_parts,
+    runs_table,
+    section_choice,
+    study_form,
+    summary_section,
+    training_form,
+)
+from pages.components.train import language_sections as language_choice
+from pages.components.train import ranking_section as nevir
 from pages.components.train.section_choice import SECTION, SECTIONS
-from pages.components.train.start import bundled_texts, training_form
-from pages.components.train.studies import request_form
+from training.evaluation.probe_sets import StoredProbe
+from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 from training.recipe.plan import KIND
 from training.studies.members import study_of
+
+# -- The user's own sentence pairs, measured before and after each training run -------------------
+
+
+_PROBLEM = "train_probe_problem"
+_ANCHOR, _TEXT = "train-probe-anchor", "train-probe-text"
+
+# Relative widths of the two sentences and the button, whose label must fit in a narrow window.
+WIDTHS = [5, 5, 2]
+
+
+@current_user.for_leads()
+def _own_pairs() -> None:
+    """Add, list and remove pairs; each change is stored immediately."""
+    stored = open_project.ask(own_probes)
+    count = f" ({len(stored)})" if stored else ""
+    with st.expander(
+        f"Your own sentence pairs{count}",
+        icon=":material/compare_arrows:",
+        expanded=error_messages.has_kept(_PROBLEM),
+        key="train-probes",
+    ):
+        st.caption(
+            "Each run measures their similarity before and after training. The Results section "
+            "shows it next to Figure 1."
+        )
+        for pair in stored:
+            _pair(pair)
+        with st.form("train-probe", border=False):
+            first, second, add = st.columns(WIDTHS, vertical_alignment="bottom")
+            first.text_input("First sentence", key=_ANCHOR, max_chars=MAX_TEXT)
+            second.text_input("Second sentence", key=_TEXT, max_chars=MAX_TEXT)
+            add.form_submit_button("Add", on_click=_add, width="stretch")
+        error_messages.show_kept(_PROBLEM)
+
+
+def _pair(pair: StoredProbe) -> None:
+    first, second, remove = st.columns(WIDTHS, vertical_alignment="center")
+    first.text(pair.probe.anchor)
+    second.text(pair.probe.text)
+    remove.button(
+        "Remove",
+        key=f"train-probe-{pair.id}",
+        on_click=_remove,
+        args=(pair.id,),
+        width="stretch",
+        type="tertiary",
+    )
+
+
+def _add() -> None:
+    with error_messages.kept_for(_PROBLEM):
+        open_project.tell(
+            add_own_probe,
+            anchor=st.session_state[_ANCHOR],
+            text=st.session_state[_TEXT],
+            author_id=current_user.reviewer_id(),
+        )
+        st.session_state[_ANCHOR] = st.session_state[_TEXT] = ""
+
+
+def _remove(probe_id: int) -> None:
+    open_project.tell(remove_own_probe, probe_id)
+
+
+# -- Train: finetune an encoder or a language model, follow it, and see what it changed -----------
+
 
 SHOWN_RUNS = 300
 
@@ -25,10 +102,10 @@ def _train(runs: list[Run]) -> None:
     """Current and latest runs, and the form for the next one; studies have their own section."""
     alone = [run for run in runs if study_of(run) is None]
     live.draw(alone)
-    busy = request_form.mention() or any(run.state in UNFINISHED for run in alone)
+    busy = study_form.mention() or any(run.state in UNFINISHED for run in alone)
     training_form.box(busy=busy)
-    own_pairs.box()
-    bundled_texts.draw()
+    _own_pairs()
+    recipe_parts.draw_bundled_texts()
 
 
 def _encoder() -> None:
@@ -41,9 +118,9 @@ def _encoder() -> None:
         case section_choice.RESULTS:
             summary_section.draw([run for run in found if run.state not in UNFINISHED])
         case section_choice.STUDIES:
-            request_form.show()
+            study_form.show()
         case section_choice.RUNS:
-            runs_table.show()
+            runs_table.show_runs()
         case section_choice.NEVIR:
             nevir.show()
         case _:
@@ -55,8 +132,8 @@ frame.begin(
     "Finetune a text encoder or a language model on the accepted variants and see how well it "
     "handles negation.",
 )
-if kind_choice.choose() == kind_choice.LANGUAGE:
-    if sections.show() != language_choice.RESULTS:
+if section_choice.choose_kind() == section_choice.LANGUAGE:
+    if language_sections.language_sections() != language_choice.RESULTS:
         section_choice.leave_results()
 else:
     _encoder()

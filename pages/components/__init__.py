@@ -1,1 +1,1 @@
-"""The parts of the pages: one folder per page, and the parts that several pages share."""
+"""The parts of the pages: a folder or module per page, and the parts that several pages share."""

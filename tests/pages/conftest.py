@@ -14,7 +14,7 @@ from curation.review.browser_window import key_actions
 from db.engine import writing
 from db.models import Run, Source
 from db.settings import Settings
-from pages.components.shared.runs import background
+from pages.components.shared import page_runs
 from pages.components.shared.shell import open_project
 from tests.pages.looks import opened
 from tests.pages.wording import compare, spoken
@@ -81,7 +81,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ) -> None:
         numbers.append(run.id)
 
-    monkeypatch.setattr(background, "start_process", start_process)
+    monkeypatch.setattr(page_runs, "start_process", start_process)
     return numbers
 
 

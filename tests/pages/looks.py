@@ -164,7 +164,7 @@ def _dialog(name: str, blind: bool) -> None:
     from curation.review.browser_window.key_actions import ReviewState
     from db.engine import reading, writing
     from db.models import Variant
-    from pages.components.review import search_box, similar_box
+    from pages.components.review import search_box
     from pages.components.shared.shell import open_project
 
     engine = open_project.engine()
@@ -177,9 +177,9 @@ def _dialog(name: str, blind: bool) -> None:
     with reading(engine) as session:
         first = session.execute(select(Variant).order_by(col(Variant.id)).limit(1)).scalar_one()
     if name == "similar":
-        similar_box.contents(state, first)
+        search_box.similar_contents(state, first)
     else:
-        search_box.contents(state)
+        search_box.search_contents(state)
     with reading(engine) as session:
         query = select(col(Variant.uid)).where(col(Variant.id) == state.pinned)
         st.text(f"opened: {session.execute(query).scalar()}")

@@ -15,7 +15,7 @@ from db.columns import now
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState, Split, TypeRow, TypeVersion
 from db.runs import create_run, get_run
-from pages.components.overview.funnel_chart import CELL, STAGES, funnel_chart
+from pages.components.overview import CELL, STAGES, funnel_chart
 from tests.curation.support.deciding import accept, reject
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts

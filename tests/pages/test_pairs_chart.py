@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from curation.diagnostics.distributions import COSINE_BINS, PairCount
 from db.models import Status
-from pages.components.diagnostics import pairs_chart
+from pages.components.diagnostics import pairs_panel
 from pages.components.diagnostics.histogram_charts import Axis
-from pages.components.diagnostics.pairs_chart import (
+from pages.components.diagnostics.pairs_panel import (
     FARTHEST,
     Region,
     TypePairs,
@@ -18,7 +18,7 @@ from pages.components.diagnostics.pairs_chart import (
     description,
     marked,
 )
-from pages.components.shared.charts.save import as_svg
+from pages.components.shared.charts.plot import as_svg
 
 
 def pair(distance: int, cosine_bin: int, number: int = 1, *, type_id: str = "word") -> PairCount:
@@ -37,7 +37,7 @@ def cells(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_every_pair_is_counted_in_one_cell_which_a_click_selects() -> None:
-    spec = pairs_chart.draw(WORDS, dark=False).to_dict()
+    spec = pairs_panel.pairs_chart(WORDS, dark=False).to_dict()
     found = cells(spec)
     assert sum(cell["number"] for cell in found) == sum(row.number for row in PAIRS)
     numbers = {(cell["x"], cell["bin"]): cell["number"] for cell in found}
@@ -48,18 +48,18 @@ def test_every_pair_is_counted_in_one_cell_which_a_click_selects() -> None:
         inside = ((cell["x"] + cell["x2"]) / 2,) * 2, ((cell["y"] + cell["y2"]) / 2,) * 2
         region = clicked(AXES.distance, cell["x"], cell["bin"])
         assert region == marked(AXES.distance, *inside)
-    assert {param["name"] for param in spec["params"]} == {pairs_chart.BRUSH, pairs_chart.PLACE}
+    assert {param["name"] for param in spec["params"]} == {pairs_panel.BRUSH, pairs_panel.PLACE}
     assert "layer" not in spec  # Streamlit supports selections only in charts without layers
     assert spec["encoding"]["y"]["scale"]["domain"] == [-0.2, 1.0]
 
 
 def test_types_with_the_same_axes_can_be_compared_also_in_a_saved_picture() -> None:
     own = TypePairs("**Mine** <b>", "negation", PAIRS[:1], AXES)
-    one, other = (pairs_chart.draw(pairs, dark=False).to_dict() for pairs in (WORDS, own))
+    one, other = (pairs_panel.pairs_chart(pairs, dark=False).to_dict() for pairs in (WORDS, own))
     for channel in ("x", "y"):
         assert one["encoding"][channel]["scale"] == other["encoding"][channel]["scale"]
     assert one["mark"]["color"] != other["mark"]["color"]  # their roles differ
-    printed = pairs_chart.printed([WORDS, own], dark=False)
+    printed = pairs_panel.printed([WORDS, own], dark=False)
     assert [part["title"] for part in printed.to_dict()["concat"]] == [WORDS.label, own.label]
     assert "&lt;b&gt;" in as_svg(printed)
 

@@ -16,9 +16,8 @@ from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.table import PASTED, Format
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
-from pages.components.shared import links
-from pages.components.shared.runs import background
-from pages.components.shared.shell import error_messages, open_project, rights
+from pages.components.shared import links, page_runs
+from pages.components.shared.shell import current_user, error_messages, open_project
 
 FORMATS = {
     Format.CSV: "CSV",
@@ -47,7 +46,7 @@ class Given(NamedTuple):
 
 
 @error_messages.fragment
-@rights.for_leads("add anchors")
+@current_user.for_leads("add anchors")
 def adder(reviewer_id: int | None) -> None:
     """The whole form, as a fragment that reruns on its own.
 
@@ -208,7 +207,7 @@ def _add(wanted: Plan | None, reviewer_id: int | None) -> None:
     added = open_project.tell(add, wanted, author_id=reviewer_id)
     st.session_state[_DONE] = added
     if added.originals.total:
-        background.measure()
+        page_runs.measure()
 
 
 def _done() -> None:

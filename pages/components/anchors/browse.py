@@ -14,10 +14,9 @@ from curation.anchors.lookup import (
 )
 from curation.formatting import counted
 from db.models import Split
-from pages.components.anchors import detail, several
+from pages.components.anchors import picked_anchors
 from pages.components.shared import links
 from pages.components.shared.shell import open_project
-from pages.components.shared.variants import empty_state
 
 PAGE = 100
 """Anchors per page."""
@@ -37,7 +36,7 @@ def browser(reviewer_id: int | None) -> None:
     """
     choices = open_project.ask(filter_choices)
     if not choices.sources:
-        empty_state.no_anchors()
+        links.no_anchors()
         return
     wanted = _filters(choices)
     if st.session_state.get("anchors-wanted") != wanted:
@@ -49,11 +48,13 @@ def browser(reviewer_id: int | None) -> None:
         number = st.session_state[_PAGE_KEY] = there
     picked = _picked(found)
     _list(found, wanted, number, picked)
-    several.show_result()
+    picked_anchors.show_result()
     if len(picked) > 1:
-        several.draw([anchor for anchor in found.anchors if anchor.uid in picked], reviewer_id)
+        picked_anchors.draw_several(
+            [anchor for anchor in found.anchors if anchor.uid in picked], reviewer_id
+        )
     elif picked:
-        detail.draw(picked[0], reviewer_id)
+        picked_anchors.draw_one(picked[0], reviewer_id)
     elif found.anchors:
         st.caption(
             "Select an anchor to see its variants or correct it. Select several to retire them "

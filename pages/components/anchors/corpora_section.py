@@ -9,8 +9,8 @@ from curation.importing.corpus_run import CorpusState
 from curation.review.actions import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import count_cache, open_project, rights, signin
+from pages.components.shared import page_runs
+from pages.components.shared.shell import count_cache, current_user, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from training.runs.kinds import kind_of
 
@@ -41,11 +41,11 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     with st.expander("About this corpus", icon=":material/notes:"):
         st.markdown(_below_heading(corpus.readme))
     if run is not None and run.state in UNFINISHED:
-        progress_view.follow(run, title=f"Load {corpus.source}")
+        page_runs.follow(run, title=f"Load {corpus.source}")
         return
     _ended(run)
     complete = bool(state.anchors) and (run is None or run.state == RunState.DONE)
-    if not rights.only_leads("load corpora"):
+    if not current_user.only_leads("load corpora"):
         return
     st.button(
         "Load new sentences" if complete else "Load",
@@ -57,7 +57,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
         help="Adds the sentences that are new in this version of Hedgerow. Your changes and "
         "decisions are kept."
         if state.anchors
-        else f"Takes {progress_view.duration(corpus.seconds)}. You can close the browser.",
+        else f"Takes {page_runs.duration(corpus.seconds)}. You can close the browser.",
     )
     if state.anchors:
         _accepting(corpus, counts)
@@ -93,11 +93,11 @@ def _ended(run: Run | None) -> None:
     elif run.state == RunState.CANCELLED:
         st.text(f"Run {run.id} was cancelled. What it has loaded is kept; Load adds the rest.")
     else:
-        progress_view.stopped(run)
+        page_runs.stopped(run)
 
 
 def _load(corpus: Corpus) -> None:
-    background.ensure(corpus_run.KIND, corpus_run.parameters(corpus))
+    page_runs.ensure(corpus_run.KIND, corpus_run.parameters(corpus))
 
 
 def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
@@ -111,10 +111,10 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
         return
     verb = "is" if number == 1 else "are"
     st.text(f"{counted(number, 'pending variant')} {verb} unflagged: no check found a problem.")
-    if signin.reviewer_id() is None:
+    if current_user.reviewer_id() is None:
         with st.popover(f"Accept {number:,} variants", icon=":material/check:"):
             st.write("Decisions are stored under your name so that they can be undone.")
-            signin.name_form("Your name", key=f"signin-corpus-{corpus.id}")
+            current_user.name_form("Your name", key=f"signin-corpus-{corpus.id}")
     elif st.button(
         f"Accept {number:,} variants",
         key=f"accept-{corpus.id}",
@@ -125,7 +125,7 @@ def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
 
 
 def _accept(corpus: Corpus, number: int) -> None:
-    reviewer_id = signin.reviewer_id()
+    reviewer_id = current_user.reviewer_id()
     assert reviewer_id is not None  # the button is only shown to a reviewer
     with st.spinner(f"Accepting {counted(number, 'variant')}."):
         done = open_project.tell(corpus_run.accept_unflagged, corpus.id, reviewer_id=reviewer_id)

@@ -14,7 +14,7 @@ from curation.importing.anchors import COLUMNS, Plan, attribute_columns
 from curation.importing.labels import MEANINGS, LabelledTable
 from curation.importing.originals import FAULTS, guess_columns
 from curation.tables.table import PASTED
-from pages.components.shared.formatting.label import plain
+from pages.components.shared.formatting import plain
 
 NAMELESS = About("?")
 """Stands for the attributes of the source while it has no name."""

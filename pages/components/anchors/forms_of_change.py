@@ -1,24 +1,27 @@
-"""Forms that change an anchor: correct its text, or add a variant."""
+"""Forms that change an anchor: correct it, apply the correction to variants, add a variant."""
 
 import uuid
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
+from markupsafe import Markup
 
 from curation.anchors.lookup import FoundAnchor
 from curation.anchors.revisions import MAX_ANCHOR
 from curation.editing.anchors import SuspiciousText, correct_anchor, count_second_looks
+from curation.editing.carry_over import Carried, carry_over, proposals
 from curation.editing.cues import MAX_CUE
 from curation.editing.own_variants import write_variant
 from curation.editing.variants import MAX_TEXT
+from curation.formatting import counted
 from curation.review.before_saving import SavePreview, preview_own
 from db.errors import HedgerowError
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.label import plain
-from pages.components.shared.runs import background
-from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.variants import draft_warnings
-from pages.components.shared.variants.guideline_view import guide
+from db.models import Status
+from pages.components.shared import formatting, guidance, page_runs
+from pages.components.shared.formatting import diff, plain
+from pages.components.shared.guidance import guide
+from pages.components.shared.shell import current_user, error_messages, open_project
 
 _DONE = "anchor-done"
 
@@ -105,7 +108,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         st.session_state[f"anchor-seen-{form_id}"] = anchor.revision
         st.rerun()
     if anchor.variants:
-        background.measure()
+        page_runs.measure()
     finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
 
 
@@ -156,9 +159,9 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         new = {concern.kind for concern in seen.concerns} - asked
         if save:
             asked |= new
-        draft_warnings.show(seen, asked, key=form_id, shown=seen.refusal if save else "")
+        guidance.show_warnings(seen, asked, key=form_id, shown=seen.refusal if save else "")
     with right:
-        markup.show(guide(types[type_id]))
+        formatting.emit(guide(types[type_id]))
     if not save or new:
         return
     try:
@@ -175,9 +178,77 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         with left:
             error_messages.show(str(error), key="anchor-write")
         return
-    background.measure()
+    page_runs.measure()
     message = (
         "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
         "undecided."
     )
     finish(anchor.uid, f"{message} {plain(written.remark)}".strip(), written.variant.id)
+
+
+# -- carry over view ------------------------------------------------------------------------------
+
+
+_NAME = "carry-name"
+_WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
+
+
+@current_user.for_leads()
+def carry_over_form(anchor: FoundAnchor, reviewer_id: int | None) -> None:
+    """Offer the new texts; show nothing if there are none."""
+    found = open_project.ask(proposals, anchor.id)
+    if not found:
+        return
+    with st.container(border=True, key="anchor-carry"):
+        st.markdown("**Apply the correction to variants**")
+        st.caption(
+            "These pending variants contain the corrected words. The texts you select are saved "
+            "as your edits and accepted. The others keep their text and stay in the queue."
+        )
+        chosen = _choice(found, key=f"{anchor.uid}-{anchor.revision}")
+        save = st.button(
+            f"Save {counted(len(chosen), 'edit')}" if chosen else "Save edits",
+            type="primary",
+            key="anchor-carry-save",
+            disabled=not chosen,
+        )
+        save = current_user.kept_press(save, key=_NAME, of=(anchor.uid, anchor.revision))
+        if not (save and chosen):
+            return
+        if reviewer_id is None:
+            current_user.name_form(
+                "Your changes are stored under your name.", key=_NAME, button="Continue"
+            )
+        else:
+            _save(anchor, chosen, reviewer_id)
+
+
+def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
+    """Variant id → new text, for the selected variants; accepted ones are preselected."""
+    labels = open_project.type_names()
+    chosen: dict[int, str] = {}
+    for carried in found:
+        was = _WAS.get(carried.was, "not reviewed yet")
+        ticked = st.checkbox(
+            f"{labels.get(carried.type_id, carried.type_id)}, {was}",
+            carried.was is Status.ACCEPTED,
+            key=f"carry-{key}-{carried.variant_id}",
+        )
+        before, after = diff(carried.text, carried.new_text)
+        formatting.emit(Markup("<div>{}<br>{}</div>").format(before, after))
+        if ticked:
+            chosen[carried.variant_id] = carried.new_text
+    return chosen
+
+
+def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None:
+    try:
+        done = open_project.tell(carry_over, anchor.id, chosen, reviewer_id=reviewer_id)
+    except HedgerowError as error:
+        error_messages.show(str(error), key="anchor-carry")
+        return
+    page_runs.measure()
+    message = (
+        f"{counted(len(done.children), 'variant')} edited and accepted. Pressing Z in Review takes "
+    )
+    finish(anchor.uid, f"{message}{'them' if len(chosen) > 1 else 'it'} back.")

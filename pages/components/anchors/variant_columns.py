@@ -19,7 +19,7 @@ from curation.importing.variant_choices import fitting_types
 from curation.tables.table import Table
 from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
-from pages.components.shared.formatting.label import plain
+from pages.components.shared.formatting import plain
 
 MOST = 40
 """Number of columns to ask about; the others of a wider table keep their detected role."""

@@ -1,23 +1,38 @@
 """Import variants: choose a file, assign its columns, preview the result, import."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
+from curation.editing.attributes import moved_rows
+from curation.formatting import counted
+from curation.importing.anchor_preview import changed
 from curation.importing.column_roles import Role
 from curation.importing.staged import Staged
-from curation.importing.variant_preview import amount, nothing_left, project_state
+from curation.importing.variant_entries import LeftOut
+from curation.importing.variant_preview import (
+    Example,
+    Preview,
+    against,
+    amount,
+    left_out,
+    nothing_left,
+    project_state,
+)
 from curation.importing.variants import KIND, Plan, Request, add, plan, read
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
+from curation.tables.delimited import not_used
 from curation.tables.files import Parts, parts_of_upload
 from curation.tables.table import Table, open_table
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import types_version
 from db.errors import HedgerowError
-from db.models import Run, RunState
+from db.models import Run, RunState, Verdict
 from db.runs import UNFINISHED, get_run
-from pages.components.anchors import file_questions, variant_columns, variants_found
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.anchors import file_questions, variant_columns
+from pages.components.shared import page_runs
+from pages.components.shared.shell import current_user, error_messages, open_project
 from training.runs.kinds import kind_of
 
 HOW = (
@@ -32,11 +47,11 @@ _TURN, _RUN = "variants-turn", "variants-run"
 
 
 @error_messages.fragment
-@rights.for_leads("import variants")
+@current_user.for_leads("import variants")
 def importer() -> None:
     """The whole import form, as a fragment that reruns on its own."""
-    if (run := background.active(KIND)) is not None:
-        progress_view.follow(run)
+    if (run := page_runs.active(KIND)) is not None:
+        page_runs.follow(run)
         return
     if _RUN in st.session_state:
         _ended(open_project.ask(get_run, st.session_state[_RUN]))
@@ -117,15 +132,15 @@ def _below_file(parts: Parts, table: Table, *, key: str) -> None:
     if about is None:
         st.caption("Enter the name of the source.")
         return
-    if _has_nameless(staged) and signin.reviewer_id() is None:
+    if _has_nameless(staged) and current_user.reviewer_id() is None:
         st.write("The file has verdicts without a reviewer name. They will be stored under yours.")
-        signin.name_form("Your name", key="signin-variants", button="Use this name")
+        current_user.name_form("Your name", key="signin-variants", button="Use this name")
         return
     request = replace(request, undecided=list(undecided.values()))
     state = open_project.ask(project_state)
     chosen = (*undecided.items(), repr(about), accept, request.reviewer)
     planned = _plan((key, staged.path, chosen, state), request, staged)
-    variants_found.draw(planned.preview, staged, types, table.columns)
+    draw_found(planned.preview, staged, types, table.columns)
     nothing = nothing_left(planned.preview)
     if nothing:
         st.text(nothing)
@@ -145,22 +160,22 @@ def _has_nameless(staged: Staged) -> bool:
 
 def _start(planned: Plan) -> None:
     """Store the run and start its process once: a second click finds it running."""
-    if background.active(KIND) is not None:
+    if page_runs.active(KIND) is not None:
         return
     run = open_project.tell(
-        add, open_project.settings(), planned, requested_by=signin.reviewer_id()
+        add, open_project.settings(), planned, requested_by=current_user.reviewer_id()
     )
     st.session_state[_RUN] = run.id
-    background.start_process_of(run)
+    page_runs.start_process_of(run)
 
 
 def _ended(run: Run) -> None:
     """Report how the import that was started here ended."""
     if run.state in UNFINISHED:
-        progress_view.follow(run)
+        page_runs.follow(run)
         return
     if run.state != RunState.DONE:
-        progress_view.stopped(run, again=lambda: background.start_again(run), label="Resume")
+        page_runs.stopped(run, again=lambda: page_runs.start_again(run), label="Resume")
         st.caption("What has been stored so far is complete: each anchor with all its variants.")
         st.button("Choose another file", key="variants-other", on_click=_leave)
         return
@@ -187,3 +202,112 @@ def _leave() -> None:
     """Clear the result and start with an empty form."""
     st.session_state.pop(_RUN, None)
     st.session_state[_TURN] += 1
+
+
+# -- variants found -------------------------------------------------------------------------------
+
+
+_SHOWN = 300
+"""Maximum number of characters in a cell."""
+
+_ROW = 84
+"""Row height in pixels for four lines. Streamlit wraps text only in rows higher than 64."""
+
+_NUMBER = st.column_config.NumberColumn(format="localized", width="small")
+_VERDICTS = {Verdict.ACCEPT: "Accepted", Verdict.REJECT: "Rejected"}
+_FATES = {
+    LeftOut.UNDECIDED: "Left out: no type",
+    LeftOut.THERE: "Already exists",
+    LeftOut.OTHER_SOURCE: "Left out: its anchor belongs to another source",
+    LeftOut.RETIRED: "Left out: its anchor is retired",
+    LeftOut.EARLIER_REVISION: "Left out: its anchor was corrected",
+}
+
+
+def draw_found(
+    found: Preview, staged: Staged, types: Mapping[str, VariantType], columns: Sequence[str]
+) -> None:
+    """Show the counts, and sample variants with their result."""
+    st.text(
+        f"{counted(staged.facts.rows, 'row')}: {counted(found.anchors, 'new anchor')}, "
+        f"{counted(found.variants, 'new variant')}, {counted(found.decisions, 'new verdict')}."
+    )
+    unused = [column for column in columns if column not in staged.facts.roles]
+    for sentence in [*not_used(unused), *moved_rows(found.moved), *changed(found.changed)]:
+        st.text(sentence)
+    places = iter(st.columns(2) if found.types or found.verdicts else ())
+    if found.types:
+        with next(places):
+            _by_type(found, types)
+    if found.verdicts:
+        with next(places):
+            _by_reviewer(found)
+    if differing := against(found):
+        st.text(differing)
+    _left_out(found)
+    _examples(found, types)
+
+
+def _by_type(found: Preview, types: Mapping[str, VariantType]) -> None:
+    rows = [{"Type": _label(types, id_), "Variants": n} for id_, n in found.types.items()]
+    _table(rows, key="types")
+
+
+def _by_reviewer(found: Preview) -> None:
+    rows = [
+        {"Reviewer": name, "Verdict": _VERDICTS[verdict], "Variants": count}
+        for (name, verdict), count in found.verdicts.items()
+    ]
+    _table(rows, key="reviewers")
+
+
+def _left_out(found: Preview) -> None:
+    """One line each, because the reasons are too long for a table in a narrow window."""
+    if found.left_out:
+        lines = [
+            f"• {one.what}: {one.number:,}" + f" (first: {one.first})" * bool(one.first)
+            for one in left_out(found)
+        ]
+        st.text("\n".join(["Left out:", *lines]))
+
+
+def _examples(found: Preview, types: Mapping[str, VariantType]) -> None:
+    rows = [
+        {
+            "Result": _fate(example),
+            "Anchor": example.anchor[:_SHOWN],
+            "Variant": example.variant.text[:_SHOWN],
+            "Type": _label(types, example.type_id) or "Unknown",
+            "Cue": example.variant.cue or "",
+            "New verdicts": ", ".join(_VERDICTS[verdict] for verdict in example.verdicts),
+        }
+        for example in found.examples
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key="variants-examples",
+        row_height=_ROW,
+        height="auto" if len(rows) < 6 else 460,
+        column_config={
+            "Result": st.column_config.TextColumn(width=112),
+            "Anchor": st.column_config.TextColumn(width=145),
+            "Variant": st.column_config.TextColumn(width=170),
+        },
+    )
+
+
+def _fate(example: Example) -> str:
+    if example.reason is None:
+        return "New"
+    if example.reason is LeftOut.THERE and example.verdicts:
+        return "Already exists; new verdict"
+    return _FATES[example.reason]
+
+
+def _table(rows: list[dict[str, object]], *, key: str) -> None:
+    st.dataframe(rows, hide_index=True, key=f"variants-{key}", column_config={"Variants": _NUMBER})
+
+
+def _label(types: Mapping[str, VariantType], type_id: str) -> str:
+    return types[type_id].label if type_id in types else type_id

@@ -1,4 +1,4 @@
-"""Choosing the models to benchmark."""
+"""Choosing the models to benchmark, and the prompts for language models."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,11 +6,15 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.formatting import counted
+from curation.generation.prompts import MEASURING, MeasuringName, PromptName, prompt_ids
 from curation.generation.request import Budget, Price
 from db.errors import HedgerowError
-from pages.components.shared.chat_models import model_choice, provider_key, run_cost
-from pages.components.shared.formatting.label import plain
+from db.models import PromptVersion
+from pages.components.shared import model_choice, prompt_editor, run_cost
+from pages.components.shared.formatting import plain
 from pages.components.shared.shell import error_messages, open_project
+from training.benchmarks.results.queries import NEGATION, newest
 from training.benchmarks.runs.measured_models import (
     BASELINES,
     CHAT,
@@ -20,6 +24,7 @@ from training.benchmarks.runs.measured_models import (
 )
 from training.benchmarks.scorers.architecture import SCORERS, installed_plug_ins
 from training.benchmarks.scorers.interface import Prompts
+from training.benchmarks.scorers.prompted.wording import filled
 from training.llm.finetuned_folders import finetuned_folders
 from training.models.display_names import choice_names
 from training.models.known import model_choice as known_models
@@ -46,7 +51,7 @@ class ChosenModels(NamedTuple):
     budget: Budget
 
 
-def choose() -> ChosenModels:
+def choose_models() -> ChosenModels:
     """Draw the boxes."""
     choice = open_project.ask(known_models)
     language = open_project.ask(finetuned_folders, open_project.settings().data_folder)
@@ -161,13 +166,13 @@ def _chat() -> ChosenModels:
             persist_state="session",
             help="A reasoning model needs thousands.",
         )
-        provider_key.draw(values["base_url"], place="-bench")
+        model_choice.key_field(values["base_url"], place="-bench")
         price = run_cost.price(values["model"]) if values["model"] else Price()
         budget = run_cost.budget()
     if not values["model"]:
         st.text("Enter the name of the chat model, or turn off “Chat model”.")
         return ChosenModels([], budget)
-    if provider_key.lacks(values["base_url"]):
+    if model_choice.lacks_key(values["base_url"]):
         st.text("OpenAI needs a key. Enter one, or enter another address.")
         return ChosenModels([], budget)
     model = {
@@ -178,3 +183,86 @@ def _chat() -> ChosenModels:
         "price": price.model_dump(),
     }
     return ChosenModels([model], budget)
+
+
+# -- Choosing prompt versions for language models -------------------------------------------------
+
+
+NEWEST = 0
+"""Used for "newest"; None would not be kept between sections."""
+
+
+def choose_prompts() -> dict[str, int]:
+    """Draw the boxes; returns the versions other than the newest, by prompt."""
+    with st.expander("Prompts for language models", icon=":material/chat:"):
+        st.text(
+            "These are for chat models, and for language models on this machine. You can read and "
+            "edit the prompts in the Prompts section."
+        )
+        chosen = {}
+        for place, name in zip(st.columns(len(MEASURING)), MEASURING, strict=True):
+            version = place.selectbox(
+                PROMPT_LABELS[name],
+                [NEWEST, *open_project.ask(prompt_ids, name)],
+                format_func=lambda v: "Newest" if v == NEWEST else f"Version {v}",
+                key=f"bench-version-of-{name}",
+                persist_state="session",
+            )
+            if version != NEWEST:
+                chosen[str(name)] = int(version)
+    return chosen
+
+
+# -- The prompts for language models: read them, see an example, edit a copy ----------------------
+
+
+PROMPT_LABELS: dict[PromptName, str] = {
+    "relevance": "Two documents",
+    "similarity": "Similarity",
+    "paraphrase_choice": "Three sentences",
+}
+ASKED: dict[MeasuringName, str] = {
+    "relevance": "NevIR and ExcluIR: the model chooses a document. Both orders are tried.",
+    "similarity": "CANNOT, M3-Counterfactual and Hedgerow: the model gives a number.",
+    "paraphrase_choice": "SemAntoNeg: the model chooses a sentence. Three orders are tried.",
+}
+_SHOWN: dict[MeasuringName, tuple[str, tuple[str, ...]]] = {
+    "relevance": (
+        "Which museum never opens on Monday?",
+        ("The museum opens on Monday.", "The museum never opens on Monday."),
+    ),
+    "similarity": ("The museum opens on Monday.", ("The museum never opens on Monday.",)),
+    "paraphrase_choice": (
+        "The soup is not hot.",
+        ("The soup is not cold.", "The soup is hot.", "The soup is cold."),
+    ),
+}
+_PLACE = "bench"
+
+
+def prompts_section() -> None:
+    """Choose a version, read it, see an example, edit a copy."""
+    st.text(
+        "Chat models and local language models get these prompts. Results with different "
+        "prompts are in separate rows."
+    )
+    chosen_name, chosen = prompt_editor.choose(PROMPT_LABELS, place=_PLACE)
+    name = next(one for one in MEASURING if one == chosen_name)
+    st.text(" ".join(filter(None, [ASKED[name], prompt_editor.author_of(chosen), _used(chosen)])))
+    prompt_editor.show_message(place=_PLACE)
+    left, right = st.columns(2)
+    with left:
+        template = prompt_editor.editor(chosen, name, place=_PLACE)
+    with right:
+        if (checked := prompt_editor.usable(template, name, place=_PLACE)) is not None:
+            prompt_editor.as_sent(filled(name, checked, *_SHOWN[name]))
+
+
+def _used(chosen: PromptVersion) -> str:
+    """How many of the newest results used this version."""
+    own = (chosen.name, chosen.version)
+    asked = [row.asked for row in open_project.ask(newest, kind=NEGATION)]
+    number = sum((one.get("prompt"), one.get("version")) == own for one in asked)
+    if not number:
+        return "No results use this version yet."
+    return f"{counted(number, 'result')} {'uses' if number == 1 else 'use'} this version."

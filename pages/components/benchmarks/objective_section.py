@@ -1,23 +1,32 @@
 """SemAntoNeg by training objective: the paper's Figure 1, with the user's models marked."""
 
+import textwrap
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
+import altair as alt
+import pandas as pd
 import streamlit as st
 
 from curation.tables.spreadsheets import csv_bytes
-from pages.components.benchmarks import objective_chart
-from pages.components.shared.charts import save
-from pages.components.shared.formatting.decimals import decimals
+from pages.components.shared.charts import plot
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.charts.similarity_bars import LABEL_WIDTH, groups
+from pages.components.shared.formatting import decimals
 from training.benchmarks.results.objectives import (
     GROUP_HEAD,
     MODEL_HEAD,
+    OBJECTIVES,
+    OTHER,
+    ModelAccuracy,
+    ObjectiveGroup,
     group_rows,
-    groups,
     measured_accuracies,
     model_rows,
     published_accuracies,
 )
+from training.benchmarks.results.objectives import groups as objective_groups
 from training.benchmarks.results.queries import Scored
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
@@ -29,9 +38,9 @@ def draw(rows: Sequence[Scored]) -> None:
         return
     st.header("SemAntoNeg by training objective", anchor=False)
     published = published_accuracies()
-    found, every = groups(published), [*own, *published]
-    save.chart(
-        partial(objective_chart.draw, found, every, chance=SemAntoNeg.chance),
+    found, every = objective_groups(published), [*own, *published]
+    plot.chart_to_save(
+        partial(objective_chart, found, every, chance=SemAntoNeg.chance),
         name="objectives",
         alt_text="Accuracy on SemAntoNeg by training objective, published and measured models",
     )
@@ -74,3 +83,112 @@ def draw(rows: Sequence[Scored]) -> None:
                 icon=":material/download:",
                 on_click="ignore",
             )
+
+
+# -- SemAntoNeg's accuracy by training objective as a chart, a pure function of tidy rows ---------
+
+
+ROW = 46
+"""Height in pixels of a row, enough for a label of `NAME_LINES` lines."""
+
+NAME_LINES = 3
+"""Most lines of a model's name. The tooltip has all of it."""
+
+AROUND = 60
+"""Height in pixels of the axis."""
+
+
+def objective_chart(
+    found: Sequence[ObjectiveGroup],
+    models: Sequence[ModelAccuracy],
+    *,
+    chance: float,
+    dark: bool,
+) -> alt.LayerChart:
+    """One row per group: its middle half, its mean, and each published model.
+
+    Each measured model has a row of its own below the group of its objective, so that the names of
+    models with similar scores don't overlap.
+
+    Args:
+        models: published and measured; published models without an objective are left out.
+        chance: score of random guessing, in points.
+    """
+    colours = palette(dark=dark)
+    shown = [model for model in models if not model.published or model.objective != OTHER]
+    rows = _rows(shown)
+    y = groups("row", rows)
+    x = alt.X(
+        "accuracy:Q",
+        title="accuracy",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
+    )
+    boxes = _frame(
+        [group._asdict() | {"row": group.objective} for group in found],
+        "row",
+        "objective",
+        "mean",
+        "lower",
+        "upper",
+    )
+    table = _frame([model._asdict() | {"row": _row(model)} for model in shown])
+    columns = [
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("accuracy:Q", title="Accuracy", format=".1f"),
+    ]
+    band = (
+        alt.Chart(boxes)
+        .mark_bar(height={"band": 0.6}, color=colours.sequential[2])
+        .encode(
+            y=y,
+            x=alt.X("lower:Q", title="accuracy"),
+            x2="upper:Q",
+            tooltip=[
+                alt.Tooltip("objective:N", title="Objective"),
+                alt.Tooltip("models:Q", title="Published models"),
+                alt.Tooltip("mean:Q", title="Mean", format=".1f"),
+                alt.Tooltip("variance:Q", title="Variance", format=".1f"),
+            ],
+        )
+    )
+    means = (
+        alt.Chart(boxes)
+        .mark_tick(thickness=3, height={"band": 0.75}, color=colours.ink)
+        .encode(y=y, x=alt.X("mean:Q", title="accuracy"))
+    )
+    base = alt.Chart(table).encode(y=y, x=x, tooltip=columns)
+    ticks = base.transform_filter("datum.published").mark_tick(
+        thickness=1.5, height={"band": 0.35}, color=colours.quiet
+    )
+    own = base.transform_filter("!datum.published")
+    points = own.mark_point(size=110, filled=True, opacity=1, shape="diamond", color=colours.before)
+    guess = (
+        alt.Chart(pd.DataFrame([{"chance": chance}]))
+        .mark_rule(strokeDash=[4, 3], color=colours.quiet)
+        .encode(x=alt.X("chance:Q", title="accuracy"))
+    )
+    chart: Any = alt.layer(guess, band, ticks, means, points)
+    return chart.properties(height=ROW * len(rows) + AROUND)
+
+
+def _rows(models: Sequence[ModelAccuracy]) -> list[str]:
+    """The labels of the rows: each objective, and the measured models that have it."""
+    found: list[str] = []
+    for objective in (*OBJECTIVES, OTHER):
+        of_it = [model for model in models if model.objective == objective]
+        of_it.sort(key=lambda model: not model.published)  # the group comes first
+        found += dict.fromkeys(map(_row, of_it))
+    return found
+
+
+def _row(model: ModelAccuracy) -> str:
+    """The label of the row that shows a model; a long name has several lines."""
+    if model.published:
+        return model.objective
+    lines = textwrap.wrap(model.model, LABEL_WIDTH, max_lines=NAME_LINES, placeholder=" …")
+    return "\n".join(lines)
+
+
+def _frame(rows: Sequence[dict[str, Any]], *names: str) -> pd.DataFrame:
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(names))

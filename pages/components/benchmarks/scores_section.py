@@ -1,26 +1,24 @@
 """The scores of all models, like HedgeTriple's Table 1, and negation against general ability."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
-from pages.components.benchmarks import (
-    asked_table,
-    names,
-    objective_section,
-    paired_difference,
-    scatter_chart,
-)
-from pages.components.benchmarks.scatter_chart import Dot
-from pages.components.shared.charts import save as saved
-from pages.components.shared.runs import no_results
-from pages.components.shared.scores import score_table
-from pages.components.shared.shell import open_project
-from training.benchmarks.catalogue import NEGATION_AVERAGE
+from curation.formatting import counted
+from curation.generation.run_report import listed
+from db.errors import HedgerowError
+from pages.components.benchmarks import names, objective_section
+from pages.components.benchmarks.models_choice import PROMPT_LABELS
+from pages.components.shared import links, scores
+from pages.components.shared.charts import negation_and_ability
+from pages.components.shared.charts import plot as saved
+from pages.components.shared.charts.negation_and_ability import Dot
+from pages.components.shared.shell import error_messages, open_project
+from training.benchmarks.catalogue import NEGATION_AVERAGE, all_benchmarks
 from training.benchmarks.results.paper_tables import Line
 from training.benchmarks.results.published_lines import paper_of, shortened
-from training.benchmarks.results.queries import Scored, newest_scores
+from training.benchmarks.results.queries import ModelKey, Scored, by_column, newest_scores, paired
 from training.benchmarks.results.score_file import titles
 from training.benchmarks.results.score_table import (
     NEGATION_COLUMN,
@@ -30,6 +28,7 @@ from training.benchmarks.results.score_table import (
     points,
 )
 from training.benchmarks.results.spending import DETAILS
+from training.benchmarks.results.statistics import PairedTest
 from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.measured_models import BASELINES
 
@@ -52,17 +51,17 @@ def draw() -> None:
         return
     found = columns(shown, tasks=with_tasks)
     made = _with_published(lines(shown, trained_from=trained_from))
-    score_table.draw(made, found, name="hedgerow-benchmarks", more=more)
-    asked_table.draw(shown)
+    scores.score_table(made, found, name="hedgerow-benchmarks", more=more)
+    asked_table(shown)
     _unseen(shown)
-    paired_difference.draw(shown, titles(found), trained_from)
+    paired_test(shown, titles(found), trained_from)
     objective_section.draw(shown)
     _scatter(made, found)
 
 
 def nothing() -> None:
     """What to do if nothing is measured yet."""
-    no_results.box(
+    links.no_results(
         "There are no scores yet. Choose models and benchmarks under Run.",
         section=names.RUN,
         key=names.SECTION,
@@ -173,8 +172,8 @@ def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
     if not dots:
         st.text(f"No model has scores for both {title} and {chosen}.")
         return
-    saved.chart(
-        partial(scatter_chart.scatter, dots, negation=title, general=chosen),
+    saved.chart_to_save(
+        partial(negation_and_ability.scatter, dots, negation=title, general=chosen),
         name="trade-off",
         alt_text="Negation against general ability, by model",
     )
@@ -211,3 +210,137 @@ def _dots(made: Sequence[Line], negation: Sequence[str], general: str) -> list[D
         )
         for point in points(made, negation=negation, general=general)
     ]
+
+
+# -- Paired test of two models on the same items --------------------------------------------------
+
+
+SURE = 0.05
+
+_TESTS = {
+    "McNemar": "exact McNemar test",
+    "permutation": "permutation test",
+}
+
+
+def paired_test(
+    rows: Sequence[Scored], titles: Mapping[str, str], trained_from: Mapping[ModelKey, ModelKey]
+) -> None:
+    """Choose a column and two of its models, and test their difference.
+
+    Args:
+        titles: column titles by key.
+        trained_from: as returned by ``bases``; such a pair is the default.
+    """
+    keys = [key for key in titles if len(_measured(rows, key)) > 1]
+    if not keys:
+        return
+    st.header("Do two models differ?", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-paired"):
+        names = {titles[key]: key for key in keys}
+        column = names[st.selectbox("Benchmark", list(names), key="bench-paired-of")]
+        models = {row.title: row for row in _measured(rows, column)}
+        start = _proposed(models, trained_from)
+        first, second = (
+            st.selectbox(label, list(models), index=at, key=f"bench-paired-{label}-{column}")
+            for label, at in zip(("First", "Second"), start, strict=True)
+        )
+    if first == second:
+        st.text("Choose two different models.")
+        return
+    try:
+        with st.spinner("Testing …"):
+            found = paired(open_project.settings().data_folder, models[first], models[second])
+    except HedgerowError as error:
+        error_messages.show(str(error), key="bench-paired")
+        return
+    st.text(_in_words(found.comparison, first, second))
+
+
+def _proposed(
+    models: Mapping[str, Scored], trained_from: Mapping[ModelKey, ModelKey]
+) -> tuple[int, int]:
+    """The indices of a base model and a model trained from it, or else of the two newest."""
+    keys = [row.model_key for row in models.values()]
+    for at, key in enumerate(keys):
+        if trained_from.get(key) in keys:
+            return keys.index(trained_from[key]), at
+    return 1, 0
+
+
+def _measured(rows: Sequence[Scored], column: str) -> list[Scored]:
+    """The results of a column whose items are stored."""
+    return [row for row in by_column(rows, column).values() if row.file]
+
+
+def _in_words(found: PairedTest, first: str, second: str) -> str:
+    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    sure = "statistically significant" if found.p < SURE else "not statistically significant"
+    points = f"{abs(found.difference):.1f} points"
+    than = "higher" if found.difference > 0 else "lower"
+    scores = f"scores {points} {than} than" if found.difference else "scores the same as"
+    text = (
+        f"{second} {scores} {first}. The difference is {sure} ({p}, two-sided "
+        f"{_TESTS[found.test]})."
+    )
+    if found.better is not None and found.worse is not None:
+        better, worse = counted(found.better, "item"), f"{found.worse:,}"
+        text += f" On {better}, only {second} is right; on {worse}, only {first} is."
+    return text
+
+
+# -- How language models answered: position bias and missing answers ------------------------------
+
+
+_HELP = {
+    "First chosen (%)": "Share of answers that choose the first position. Each text is shown in "
+    "each position, so 50 of two positions, or 33 of three, means no position bias.",
+    "Order-dependent (%)": "Share of questions whose chosen text changes with the order.",
+    "Unanswered": "Items without a usable answer. They do not count as correct, and are counted "
+    "separately from wrong answers.",
+    "Problems": "Why prompts have no usable answer, with the number of prompts.",
+    "Removed from answers": "What is no part of the answers, with the number of answers.",
+}
+
+
+def asked_table(rows: Sequence[Scored]) -> None:
+    """One row per result of a prompted model; nothing without any."""
+    asked = [row for row in rows if row.asked]
+    if not asked:
+        return
+    titles = {entry.id: entry.title for entry in all_benchmarks()}
+    st.header("Language models: order and missing answers", anchor=False)
+    st.dataframe(
+        [
+            {
+                "Model": row.title,
+                "Benchmark": titles.get(row.benchmark, row.benchmark),
+                "Prompt": _prompt(row),
+                "First chosen (%)": _points(row.asked.get("first_share")),
+                "Order-dependent (%)": _points(row.asked.get("changed_share")),
+                "Unanswered": row.unanswered,
+                "Unanswered (%)": _points(row.unanswered_share),
+                "Problems": listed(row.asked.get("problems", {})),
+                "Removed from answers": listed(row.asked.get("removed", {})),
+            }
+            for row in asked
+        ],
+        hide_index=True,
+        key="bench-asked",
+        placeholder="–",
+        column_config={
+            name: st.column_config.Column(help=help_text) for name, help_text in _HELP.items()
+        },
+    )
+
+
+def _prompt(row: Scored) -> str:
+    label = next(
+        (title for name, title in PROMPT_LABELS.items() if name == row.asked["prompt"]), ""
+    )
+    version = row.asked["version"]
+    return f"{label}, version {version}" if version else label
+
+
+def _points(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

@@ -6,21 +6,21 @@ from typing import Any
 import streamlit as st
 
 from curation.formatting import counted
+from curation.generation.prices import dollars
 from curation.generation.request import Budget
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components.benchmarks import data_choice, general_choice, models_choice, prompt_choice
+from pages.components.benchmarks import data_choice, general_choice, models_choice
 from pages.components.benchmarks.general_choice import General
 from pages.components.benchmarks.names import SCORES, SECTION
-from pages.components.benchmarks.run_preview import promise
-from pages.components.shared.chat_models import provider_key
-from pages.components.shared.runs import background, progress_view, spending_caps
-from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared import model_choice, page_runs, run_cost
+from pages.components.shared.page_runs import duration
+from pages.components.shared.shell import current_user, error_messages, open_project
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.harness.names import LM_EVAL, title_of
-from training.benchmarks.runs.cost_forecast import plan_benchmarks
+from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan, plan_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
 from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.scorers.prompted.wording import chosen_versions
@@ -37,7 +37,7 @@ def draw() -> None:
     runs = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
     for run in active:
-        progress_view.follow(run, title=title(run))
+        page_runs.follow(run, title=title(run))
     if runs and not active:
         _ended(runs[0])
     _box(busy=bool(active))
@@ -65,7 +65,7 @@ def _ended(run: Run) -> None:
         _paused(run)
         return
     if run.state != RunState.DONE:
-        progress_view.stopped(run, again=lambda: _again(run), label="Run the missing parts")
+        page_runs.stopped(run, again=lambda: _again(run), label="Run the missing parts")
         return
     measured = int(run.result.get("measured", 0))
     left_out = [str(name) for name in run.result.get("left_out", ())]
@@ -85,12 +85,12 @@ def _paused(run: Run) -> None:
     with st.container(border=True, key=f"bench-paused-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(f"{run.message} All answers are stored. Resuming the run requests only the rest.")
-        if not rights.only_leads("resume runs"):
+        if not current_user.only_leads("resume runs"):
             return
-        budget = spending_caps.boxes(run)
+        budget = run_cost.cap_boxes(run)
         for model in BenchmarkRequest.model_validate(run.parameters).models:
             if model.architecture == CHAT:
-                provider_key.draw(model.base_url, place=f"-{run.id}")
+                model_choice.key_field(model.base_url, place=f"-{run.id}")
         st.button(
             "Resume",
             key=f"again-{run.id}",
@@ -99,7 +99,7 @@ def _paused(run: Run) -> None:
             on_click=_again,
             args=(run, budget),
         )
-        progress_view.log(run)
+        page_runs.log(run)
 
 
 def _to_scores() -> None:
@@ -110,9 +110,9 @@ def _again(run: Run, budget: Budget | None = None) -> None:
     """Restart a stopped run, optionally with other limits, and pass the chat model's key."""
     with error_messages.kept_for(_PROBLEM):
         if budget is not None:
-            spending_caps.apply(run, budget)
+            run_cost.apply_caps(run, budget)
         request = BenchmarkRequest.model_validate(run.parameters)
-        background.start_again(run, _keys(request.models))
+        page_runs.start_again(run, _keys(request.models))
 
 
 def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
@@ -120,17 +120,17 @@ def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
     found: dict[str, str] = {}
     for model in models:
         if model.architecture == CHAT:
-            found |= provider_key.environment(model.base_url)
+            found |= model_choice.key_environment(model.base_url)
     return found
 
 
-@rights.for_leads("start benchmark runs")
+@current_user.for_leads("start benchmark runs")
 def _box(*, busy: bool) -> None:
     """The choices, a summary, and the button."""
     with st.container(border=True, key="bench-who"):
         st.header("Models", anchor=False)
-        models, budget = models_choice.choose()
-        versions = prompt_choice.choose()
+        models, budget = models_choice.choose_models()
+        versions = models_choice.choose_prompts()
     st.header("Negation", anchor=False)
     data = data_choice.choose()
     with st.container(border=True, key="bench-general"):
@@ -202,6 +202,110 @@ def _start(
             request_benchmarks,
             open_project.settings(),
             request,
-            requested_by=signin.reviewer_id(),
+            requested_by=current_user.reviewer_id(),
         )
-        background.start_process_of(run, _keys(chosen))
+        page_runs.start_process_of(run, _keys(chosen))
+
+
+# -- A description of what Run will do and how long it takes --------------------------------------
+
+
+def promise(
+    plan: BenchmarkPlan, *, benchmarks: int, general: General, budget: Budget, busy: bool
+) -> str:
+    """What it measures, how long that takes, and what it costs."""
+    what = []
+    if benchmarks:
+        what.append(counted(benchmarks, "benchmark") + _sizes(plan))
+    if general.number:
+        what.append(counted(general.number, "task") + " of mteb" + _takes(general))
+    if general.language_tasks:
+        what.append(counted(len(general.language_tasks), "task") + " of lm_eval")
+    sentences = [f"Runs {counted(len(plan.models), 'model')} on {' and '.join(what)}."]
+    if benchmarks:
+        sentences += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
+        chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
+        sentences += [_asked(model, asked, budget) for model, asked in chats]
+    sentences.append("Each result is stored as soon as it is ready. You can close the browser.")
+    if busy:
+        sentences.append("This run starts when the current one has ended.")
+    return " ".join(filter(None, sentences))
+
+
+def _sizes(plan: BenchmarkPlan) -> str:
+    if not plan.items:
+        return ""
+    parts = (
+        counted(plan.items, "item"),
+        f"{plan.questions:,} {'query' if plan.questions == 1 else 'queries'}",
+        counted(plan.texts, "text"),
+    )
+    return f" ({', '.join(parts)})"
+
+
+def _takes(general: General) -> str:
+    """Single tasks have no time estimate."""
+    if not general.takes:
+        return ""
+    return f" ({general.takes} with a small encoder on two CPU cores)"
+
+
+def _unknown(titles: Sequence[str]) -> str:
+    """Benchmarks whose data is missing or unreadable; the run reports the details."""
+    names = " and ".join(titles)
+    return f"Not included, because the data is missing or can't be read: {names}." if names else ""
+
+
+def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
+    """The time for models that run locally, separately if there are several.
+
+    Args:
+        alone: whether nothing but the benchmarks is measured.
+    """
+    if not plan.items:
+        return ""
+    known = [(model, model.seconds) for model in plan.models if model.seconds is not None]
+    timed = [(model, seconds) for model, seconds in known if seconds and not model.chats]
+    untimed = [model for model in plan.models if model.seconds is None and not model.chats]
+    sentences = []
+    total = sum(seconds for _, seconds in timed)
+    only = alone and not plan.unknown
+    whole = "This takes" if only else "The benchmarks take"
+    if len(timed) == 1:
+        whose = f" with {short_name(timed[0][0].name)}" if len(plan.models) > 1 else ""
+        sentences.append(f"{whole} {duration(total)}{whose}.")
+    elif timed:
+        spans = {short_name(model.name): duration(s) for model, s in timed}
+        each = ", ".join(f"{span} for {name}" for name, span in spans.items())
+        detail = "" if set(spans.values()) == {duration(total)} else f": {each}"
+        sentences.append(f"{whole} {duration(total)} in total{detail}.")
+    if untimed:
+        new = " and ".join(short_name(model.name) for model in untimed)
+        sentences.append(f"There is no time estimate for {new} before the first run.")
+    return " ".join(sentences)
+
+
+def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
+    """The prompts and the cost of a chat model."""
+    tokens = f"about {_round(chats.tokens_in):,} input and {_round(chats.tokens_out):,} output"
+    text = f"{short_name(model.name)} gets {counted(chats.prompts, 'prompt')} ({tokens} tokens)"
+    if model.seconds:
+        text += f", takes {duration(model.seconds)}"
+    if chats.cost is None:
+        return f"{text}."
+    text += f", and costs about {dollars(chats.cost)}"
+    if chats.most is not None:
+        text += f" with one-word answers, {dollars(chats.most)} with answers of maximum length"
+    worst = chats.cost if chats.most is None else chats.most
+    if budget.money is not None and worst > budget.money:
+        sure = "pauses at" if chats.cost > budget.money else "pauses if it reaches"
+        return f"{text}. The run {sure} {dollars(budget.money)}."
+    if budget.calls is not None and chats.prompts > budget.calls:
+        return f"{text}. The run pauses after {budget.calls:,} calls."
+    return f"{text}."
+
+
+def _round(number: float) -> int:
+    """Round to two significant digits."""
+    digits = len(str(round(number)))
+    return int(round(number, min(0, 2 - digits)))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from curation.decisions.roles import Role
 from db.errors import HedgerowError
-from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared.shell import current_user, error_messages, open_project
 from training.evaluation.probe_files import Pasted, parse_file, parse_pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -71,7 +71,7 @@ def chosen() -> str:
     return name or first
 
 
-@rights.for_leads()
+@current_user.for_leads()
 def _new_set() -> None:
     with st.popover("New set", icon=":material/add:"):
         st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
@@ -117,7 +117,7 @@ def _make() -> None:
             create_set,
             name=st.session_state.get(f"{_NEW}-name", ""),
             content=_content(_NEW),
-            author_id=signin.reviewer_id(),
+            author_id=current_user.reviewer_id(),
         )
 
     if _changed(make, _NEW):
@@ -125,7 +125,7 @@ def _make() -> None:
         _empty(_NEW)
 
 
-@rights.for_leads()
+@current_user.for_leads()
 def save(sentences: Sequence[str]) -> None:
     """Save typed sentences as a named probe set."""
     with st.popover("Save as a probe set", icon=":material/bookmark_add:"):
@@ -138,7 +138,7 @@ def save(sentences: Sequence[str]) -> None:
 
 def _save(sentences: list[str]) -> None:
     name = st.session_state.get(f"{_SAVE}-name", "")
-    author = signin.reviewer_id()
+    author = current_user.reviewer_id()
     content = Pasted([], sentences)
 
     def make() -> str:
@@ -163,7 +163,7 @@ def edit(opened: OpenSet) -> None:
     """The content of the set, with controls to change it if it is not bundled."""
     waiting = error_messages.has_kept(_MORE)
     with st.expander("Sentences in this set", icon=":material/list:", expanded=waiting):
-        if opened.bundled or not rights.may(Role.LEAD):
+        if opened.bundled or not current_user.may(Role.LEAD):
             st.dataframe(_listed(opened), hide_index=True)
             message = "This set comes with Hedgerow and can't be changed."
             st.caption(message if opened.bundled else "Only leads can change probe sets.")
@@ -209,7 +209,7 @@ def _listed(opened: OpenSet) -> list[dict[str, str]]:
 
 def _add(name: str) -> None:
     def add() -> str:
-        author = signin.reviewer_id()
+        author = current_user.reviewer_id()
         if not open_project.tell(add_to_set, name, _content(_MORE), author_id=author):
             raise HedgerowError("The set already contains all of these.")
         return name

@@ -10,8 +10,8 @@ from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_E
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.runs import STOPPED, list_runs
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared import page_runs
+from pages.components.shared.shell import current_user, error_messages, open_project
 from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.similarity_run import KIND, request_comparison
 from training.models.display_names import choice_names, short_name
@@ -120,19 +120,19 @@ def measure(
     missing = [model for model, known in zip(models, found, strict=True) if known is None]
     names = [model.name for model in missing]
     stopped = _stopped(names, set_name, sentences)
-    active = background.active(KIND)
-    starts = rights.may(Role.LEAD) and _measures_itself(names, set_name)
+    active = page_runs.active(KIND)
+    starts = current_user.may(Role.LEAD) and _measures_itself(names, set_name)
     if active is None and stopped is None and starts:
         _start(names, set_name, [])
-        active = background.active(KIND)
+        active = page_runs.active(KIND)
     if active is not None:
-        progress_view.follow(active, title=_title(active))
+        page_runs.follow(active, title=_title(active))
     if not missing:
         return
     if active is None:
         if stopped is not None:
-            progress_view.stopped(stopped)
-        if not rights.only_leads("have models measured"):
+            page_runs.stopped(stopped)
+        if not current_user.only_leads("have models measured"):
             return
         with st.container(border=True, key="compare-measure"):
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -169,9 +169,9 @@ def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
             models=names,
             set_name=set_name,
             sentences=() if set_name else sentences,
-            requested_by=signin.reviewer_id(),
+            requested_by=current_user.reviewer_id(),
         )
-        background.start_process_of(run)
+        page_runs.start_process_of(run)
 
 
 def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run | None:

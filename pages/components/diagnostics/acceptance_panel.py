@@ -11,9 +11,9 @@ from curation.diagnostics.acceptance import Dimension, Group, Outcomes, ReasonCo
 from curation.review.queue import status_counts
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from pages.components.diagnostics.scope_of_page import PageView, counting
-from pages.components.shared.charts import save, shares
+from pages.components.shared.charts import plot, shares
 from pages.components.shared.charts.shares import HeatCell
-from pages.components.shared.formatting.decimals import percentages
+from pages.components.shared.formatting import percentages
 
 DIMENSIONS = {
     "Type": Dimension.TYPE,
@@ -105,7 +105,7 @@ def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) 
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
     figure = partial(shares.acceptance, shown)
-    save.chart(
+    plot.chart_to_save(
         figure,
         name=f"acceptance-{dimension.value}",
         alt_text="Bar chart: outcomes of the decided variants; the table below has the numbers",
@@ -176,7 +176,7 @@ def _reasons(
     figure = partial(
         shares.heat_map, cells, columns=columns, heading="Reason", of="Rejected variants"
     )
-    save.chart(
+    plot.chart_to_save(
         figure,
         name=f"reasons-{dimension.value}",
         alt_text="Heat map: rejected variants per group and reason",

@@ -12,7 +12,7 @@ from curation.formatting import counted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
 from pages.components.diagnostics.scope_of_page import PageView, counting
-from pages.components.shared.charts import save, shares
+from pages.components.shared.charts import plot, shares
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 
@@ -128,7 +128,7 @@ def _ranking(
         )
 
     more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
-    save.chart(
+    plot.chart_to_save(
         figure,
         name=f"{name}-{entry.id}",
         alt_text=f"Bar chart: number of variants per {what}",

@@ -11,11 +11,10 @@ from curation.formatting import counted
 from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
-from pages.components.shared.formatting import clock, label
-from pages.components.shared.formatting.decimals import percentages
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import open_project, rights
-from pages.components.shared.variants.picked_variants import open_in_review
+from pages.components.shared import formatting, page_runs
+from pages.components.shared.formatting import percentages
+from pages.components.shared.links import open_in_review
+from pages.components.shared.shell import current_user, open_project
 
 GUESSES = {"Polarity": "polarity", "Type": "type"}
 
@@ -46,18 +45,18 @@ def draw(view: PageView) -> None:
     last = open_project.ask(giveaways.last, source_id)
     found = open_project.ask(giveaways.newest, source_id)
     if last is not None and last.state in UNFINISHED:
-        progress_view.follow(last)
+        page_runs.follow(last)
     else:
         _offer(found, last, giveaways.parameters(source_id))
     if found is not None:
         _result(view, found)
 
 
-@rights.for_leads("look for giveaways")
+@current_user.for_leads("look for giveaways")
 def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
     """Report how the last run ended, and show the button that starts a new one."""
     if last is not None and last.state in STOPPED:
-        progress_view.stopped(last)
+        page_runs.stopped(last)
     button = "Find giveaways" if found is None else "Search again"
     if st.button(
         button,
@@ -65,7 +64,7 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
         icon=":material/search:",
         help="This runs in the background and takes about a minute for 90,000 variants.",
     ):
-        background.ensure(KIND, wanted)
+        page_runs.ensure(KIND, wanted)
         st.rerun()
 
 
@@ -93,7 +92,7 @@ def _result(view: PageView, run: Run) -> None:
 
 
 def _moment(run: Run) -> str:
-    return f", {clock.local(run.finished_at):%Y-%m-%d %H:%M}" if run.finished_at else ""
+    return f", {formatting.local(run.finished_at):%Y-%m-%d %H:%M}" if run.finished_at else ""
 
 
 def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
@@ -188,7 +187,9 @@ def _telling(guess: Guess, what: str, names: Mapping[str, str], source_id: int |
 
 def _row(ngram: Ngram, what: str, of_class: str, name: str, source_id: int | None) -> None:
     button, records, share, negator = st.columns(COLUMNS, vertical_alignment="center")
-    clicked = button.button(label.plain(ngram.text), key=f"telling-{what}-{of_class}-{ngram.text}")
+    clicked = button.button(
+        formatting.plain(ngram.text), key=f"telling-{what}-{of_class}-{ngram.text}"
+    )
     records.text(f"{ngram.records:,}")
     share.text(f"{ngram.share:.0%}")
     negator.text("negator" if ngram.negator else "")

@@ -1,23 +1,25 @@
 """Shared by all parts of the Diagnostics page: scope, counts, names and the table of variants."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from markupsafe import Markup
 
+from curation.decisions.status import status_label
 from curation.diagnostics import variant_table
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.diagnostics.variant_table import FoundVariants, VariantFilter
+from curation.diagnostics.variant_table import FoundVariant, FoundVariants, VariantFilter
 from curation.formatting import counted
 from curation.review.queue import status_counts
 from db.models import Status
-from pages.components.diagnostics import variant_rows
-from pages.components.shared.formatting import markup
-from pages.components.shared.runs import background
-from pages.components.shared.shell import open_project, rights
+from pages.components.shared import formatting, page_runs
+from pages.components.shared.card import permalink
+from pages.components.shared.formatting import join
+from pages.components.shared.links import open_in_review
+from pages.components.shared.shell import current_user, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants.picked_variants import open_in_review
 
 SHOWN = 200
 """Maximum rows of the table; more would be slow to scroll, and nobody reads them."""
@@ -75,16 +77,16 @@ def counting() -> None:
     st.text("Counting. This takes a few seconds in a large project.")
 
 
-@rights.for_leads()
+@current_user.for_leads()
 def measure_button(missing: int, *, what: str) -> None:
     """Say how many variants have no measurement yet, and offer to measure them."""
-    if background.active(MEASURE) is not None:
+    if page_runs.active(MEASURE) is not None:
         return  # the run is shown below
     with st.container(horizontal=True, vertical_alignment="center", key=f"missing-{what}"):
         are = "variant has" if missing == 1 else "variants have"
         st.text(f"{missing:,} {are} no {what} yet.")
         if st.button("Measure", key=f"measure-{what}", icon=":material/straighten:"):
-            background.measure()
+            page_runs.measure()
             st.rerun()
 
 
@@ -106,7 +108,7 @@ def found_table(view: PageView, wanted: VariantFilter, *, description: str, key:
         st.text(_found_in_words(found, description))
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):
             open_in_review(found.ids, f"Diagnostics: {description}")
-    markup.show(variant_rows.table(rows, view.labels))
+    formatting.emit(table_of_variants(rows, view.labels))
 
 
 def _found_in_words(found: FoundVariants, description: str) -> str:
@@ -118,3 +120,51 @@ def _review_label(found: FoundVariants) -> str:
     if found.total > len(found.ids):
         return f"Review the first {len(found.ids):,}"
     return "Review this variant" if found.total == 1 else f"Review these {found.total:,} variants"
+
+
+# -- Found variants as a table of full sentences, with each row as high as its text ---------------
+
+
+_HEADS = ("Card", "Variant", "Anchor", "Type", "Status", "Distance", "Cosine", "Flags", "Cue")
+_NUMBERS = ("Distance", "Cosine")
+
+
+def table_of_variants(rows: Sequence[FoundVariant], labels: Mapping[str, str]) -> Markup:
+    """The variants in order; a table longer than the window scrolls separately.
+
+    Args:
+        labels: type id → name; other types are named by their id.
+    """
+    heads = (Markup('<th scope="col"{}>{}</th>').format(_style(head), head) for head in _HEADS)
+    return Markup(
+        '<div class="hg-found" tabindex="0" role="region" aria-label="Variants">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(join(heads), join(_row(row, labels) for row in rows))
+
+
+def _row(row: FoundVariant, labels: Mapping[str, str]) -> Markup:
+    card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
+        permalink(row.uid), "Opens the variant's card in Review in a new tab."
+    )
+    cells: dict[str, str | Markup] = {
+        "Card": card,
+        "Variant": _sentence(row.text),
+        "Anchor": _sentence(row.anchor),
+        "Type": labels.get(row.type_id, row.type_id),
+        "Status": status_label(row.status),
+        "Distance": "" if row.levenshtein is None else str(row.levenshtein),
+        "Cosine": "" if row.cosine is None else f"{row.cosine:.3f}",
+        "Flags": row.flags.label if row.flags else "",
+        "Cue": row.cue or "",
+    }
+    return Markup("<tr>{}</tr>").format(
+        join(Markup("<td{}>{}</td>").format(_style(head), cells[head]) for head in _HEADS)
+    )
+
+
+def _sentence(text: str) -> Markup:
+    return Markup('<span class="hg-text" dir="auto">{}</span>').format(text)
+
+
+def _style(head: str) -> Markup:
+    return Markup(' class="hg-number"') if head in _NUMBERS else Markup("")

@@ -18,10 +18,10 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
-from pages.components.shared.charts import save
-from pages.components.shared.formatting.decimals import percentages
-from pages.components.shared.runs import background
-from pages.components.shared.shell import count_cache, open_project, rights, signin
+from pages.components.shared import page_runs
+from pages.components.shared.charts import plot
+from pages.components.shared.formatting import percentages
+from pages.components.shared.shell import count_cache, current_user, open_project
 
 KEY = "threshold"
 SHOWN = "threshold_told"
@@ -68,7 +68,7 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
         return
     _effect(view, rows, threshold)
     figure = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
-    save.chart(
+    plot.chart_to_save(
         figure,
         name="levenshtein",
         alt_text="Histograms of the Levenshtein distance, one row per type; the table below shows "
@@ -149,7 +149,7 @@ def _pending(scope: Scope) -> Scope:
     return replace(scope, status=Status.PENDING)
 
 
-@rights.for_leads("change the threshold or reject the variants above it")
+@current_user.for_leads("change the threshold or reject the variants above it")
 def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):
@@ -175,15 +175,15 @@ def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -
 def _keep(threshold: int) -> None:
     changed = open_project.tell(change_threshold, threshold)
     if changed:
-        background.ensure(REORDER)
+        page_runs.ensure(REORDER)
         count_cache.forget()
         st.session_state[SHOWN] = f"The project's threshold is now {threshold}."
 
 
 def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
-    if signin.reviewer_id() is None:
+    if current_user.reviewer_id() is None:
         st.write("Decisions are stored under your name so that they can be undone.")
-        signin.name_form("Your name", key="signin-diagnostics")
+        current_user.name_form("Your name", key="signin-diagnostics")
         return
     types = open_project.every_type()
     wanted = [types[type_id] for type_id in scope.types]
@@ -211,7 +211,7 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
 
 
 def _reject(scope: Scope, threshold: int, reason: str) -> None:
-    reviewer_id = signin.reviewer_id()
+    reviewer_id = current_user.reviewer_id()
     assert reviewer_id is not None  # the form is only shown to a reviewer
     rule = parse_rule(f"levenshtein > {threshold}")
     if scope.source_id is not None:
@@ -251,7 +251,7 @@ def _cosines(view: PageView, in_use: int) -> None:
         return
     encoder = open_project.ask(get_setting, ACTIVE_ENCODER)
     figure = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
-    save.chart(
+    plot.chart_to_save(
         figure,
         name="cosine",
         alt_text="Histograms of the cosine similarity between anchor and variant, one row per type",

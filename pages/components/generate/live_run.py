@@ -1,29 +1,42 @@
-"""Progress of a generation run: pace, cost and problems; resuming a stopped run."""
+"""A generation run: its name, pace, cost and problems, resuming it, and the results of a trial."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import streamlit as st
+from markupsafe import Markup
 
+from curation.decisions.roles import for_the_project
 from curation.formatting import counted
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import can_go_on
+from curation.generation.choices import is_trial
+from curation.generation.estimate import TRIAL
+from curation.generation.judging.opinion_request import KIND as JUDGE_KIND
 from curation.generation.prices import dollars, spent
 from curation.generation.request import KIND, OPENAI, Budget
 from curation.generation.run import check_alone
 from curation.generation.run_report import (
     AttemptCounts,
+    ShownCall,
     Spent,
     Trouble,
+    calls_in_full,
     in_words,
+    is_measured,
     last_troubles,
     listed,
     progress,
+    variant_ids,
 )
+from curation.taxonomy.surface_check import ROLES, role_name
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
-from pages.components.generate.run_names import title as title
-from pages.components.shared.chat_models import provider_key
-from pages.components.shared.runs import background, progress_view, spending_caps
-from pages.components.shared.shell import count_cache, error_messages, open_project, rights
+from pages.components.shared import formatting, model_choice, page_runs, run_cost
+from pages.components.shared.formatting import diff, join
+from pages.components.shared.links import open_in_review
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _PROBLEM = "generate_resume_problem"
 
@@ -114,7 +127,7 @@ def stopped(run: Run) -> None:
             _pace(run, found.spent)
             _way_on(run)
         _troubles(run, found)
-        progress_view.log(run, opened=run.state == RunState.FAILED)
+        page_runs.log(run, opened=run.state == RunState.FAILED)
 
 
 def _can_go_on(run: Run) -> bool:
@@ -122,13 +135,13 @@ def _can_go_on(run: Run) -> bool:
     return open_project.ask(can_go_on, run.id)
 
 
-@rights.for_leads()
+@current_user.for_leads()
 def _way_on(run: Run) -> None:
     """The budget of a stopped run, and the buttons that resume or cancel it."""
-    other = background.active(run.kind)
-    budget = spending_caps.boxes(run)
+    other = page_runs.active(run.kind)
+    budget = run_cost.cap_boxes(run)
     if run.parameters["provider"] == OPENAI:
-        provider_key.draw(run.parameters["base_url"], f"-{run.id}")
+        model_choice.key_field(run.parameters["base_url"], f"-{run.id}")
     with st.container(horizontal=True):
         st.button(
             "Resume",
@@ -162,12 +175,96 @@ def _why(run: Run) -> str:
 def _resume(run: Run, budget: Budget) -> None:
     """Resume a run with the latest values of its fields."""
     with error_messages.kept_for(_PROBLEM):
-        spending_caps.apply(run, budget)
+        run_cost.apply_caps(run, budget)
         if run.kind == KIND:
             open_project.ask(check_alone, run.id)
         count_cache.forget()  # the number of variants left to generate changes
-        background.start_again(run, provider_key.environment(run.parameters["base_url"]))
+        page_runs.start_again(run, model_choice.key_environment(run.parameters["base_url"]))
 
 
 def _cancel(run_id: int) -> None:
     open_project.tell(request_cancel, run_id)
+
+
+# -- Readable names of generation runs ------------------------------------------------------------
+
+
+def title(run: Run) -> str:
+    """A run's request as text; includes the model name, which is user text."""
+    who = run.parameters["model"] or run.parameters["provider"]
+    limit = run.parameters["selection"]["limit"]
+    what, each = ("opinions", "variants") if run.kind == JUDGE_KIND else ("variants", "anchors")
+    return f"{what} by {who}" + (f", {limit:,} {each}" if limit else "")
+
+
+def named(run: Run) -> str:
+    """A run as a list entry: number, request, time and state."""
+    moment = formatting.local(run.created_at)
+    return f"Run {run.id}: {title(run)}, {moment:%Y-%m-%d %H:%M}, {page_runs.STATES[run.state]}"
+
+
+# -- Results of a trial: the variants of each anchor, and the raw answers -------------------------
+
+
+IN_REVIEW = 5000
+"""Maximum number of a run's variants to open in Review at once."""
+
+
+def newest_trial(runs: Sequence[Run]) -> Run | None:
+    """The newest run, if it is a finished trial."""
+    newest = runs[0] if runs else None
+    ended = newest is not None and newest.state == RunState.DONE and is_trial(newest)
+    return newest if ended else None
+
+
+def trial_results(run: Run) -> None:
+    """Show each anchor of the trial with its variants, and the raw answers collapsed."""
+    shown = open_project.ask(calls_in_full, run.id, limit=TRIAL * len(ROLES))
+    if not open_project.ask(is_measured, run.id):  # a trial does not wait for the count
+        with for_the_project():
+            page_runs.measure()
+    labels = {entry.id: entry.label for entry in open_project.types()}
+    with st.container(border=True, key=f"generate-look-{run.id}"):
+        st.header("Trial", anchor=False)
+        st.text(f"Run {run.id}: {title(run)}. Read the results before you start the full run.")
+        for _, calls in groupby(shown, key=lambda call: call.anchor):
+            formatting.emit(_family(list(calls), labels))
+        figures(run)
+        if any(call.raw for call in shown):
+            with st.expander("Raw answers", icon=":material/data_object:"):
+                _raw(shown)
+        review_button(run)
+
+
+def _family(calls: Sequence[ShownCall], labels: Mapping[str, str]) -> Markup:
+    """One anchor with its new variants; changed words are marked."""
+    rows = [
+        _row("Anchor", Markup('<span class="hg-text"><b>{}</b></span>').format(calls[0].anchor))
+    ]
+    for call in calls:
+        for type_id, text in call.variants:
+            cue = call.cues.get(type_id)
+            label = labels.get(type_id, type_id) + (f" · {cue}" if cue else "")
+            rows.append(_row(label, diff(call.anchor, text)[1]))
+        if not call.variants or call.problems:
+            rows.append(_row(role_name(call.role), call.problems or "no variants"))
+    return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
+
+
+def _row(label: str, text: str | Markup) -> Markup:
+    return Markup('<div class="hg-row"><span class="hg-label">{}</span><div>{}</div></div>').format(
+        label, text
+    )
+
+
+def _raw(shown: Sequence[ShownCall]) -> None:
+    for call in shown:
+        st.text(f"{role_name(call.role)}: {call.anchor}")
+        st.code(call.raw or "No answer.", language=None, wrap_lines=True)
+
+
+def review_button(run: Run) -> None:
+    """Link to review the variants of a run."""
+    if st.button("Review variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"):
+        ids = open_project.ask(variant_ids, run.id, limit=IN_REVIEW)
+        open_in_review(ids, f"run {run.id}")

@@ -26,17 +26,10 @@ from db.errors import HedgerowError
 from db.models import Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components.generate import live_run
-from pages.components.shared.chat_models import (
-    agreement_table,
-    model_choice,
-    provider_key,
-    run_cost,
-)
-from pages.components.shared.formatting.label import plain
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared import links, model_choice, page_runs, run_cost, scores
+from pages.components.shared.formatting import plain
+from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state
 
 NAME = "Second opinions"
 """Name of this section of the Generate page."""
@@ -73,13 +66,11 @@ def draw() -> None:
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
     counts = CachedCounts()
     if counts.empty:
-        empty_state.box()
+        links.no_variants()
         return
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
-        progress_view.follow(
-            active, title=live_run.title(active), more=live_run.figures, pausable=True
-        )
+        page_runs.follow(active, title=live_run.title(active), more=live_run.figures, pausable=True)
     else:
         if runs and runs[0].state in STOPPED:
             live_run.stopped(runs[0])
@@ -96,7 +87,7 @@ def _done(run: Run) -> None:
     done, failed, calls = (int(result.get(key, 0)) for key in ("done", "failed", "calls"))
     again = " The next run repeats the failed calls." if failed else ""
     with st.container(border=True, key=f"opinion-done-{run.id}"):
-        st.text(f"Run {run.id}: {live_run.title(run)}, {progress_view.STATES[run.state]}")
+        st.text(f"Run {run.id}: {live_run.title(run)}, {page_runs.STATES[run.state]}")
         judged = f"{done:,} variants judged"
         if run.parameters.get("repeats"):
             judged, again = f"{done:,} repeated answers", ""
@@ -114,7 +105,7 @@ def _done(run: Run) -> None:
         )
 
 
-@rights.for_leads("ask for second opinions")
+@current_user.for_leads("ask for second opinions")
 def _box(counts: CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.header("Variants to judge", anchor=False)
@@ -122,7 +113,7 @@ def _box(counts: CachedCounts) -> None:
     with st.container(border=True, key="opinion-who"):
         st.header("Judge", anchor=False)
         values = model_choice.model() | {"prompt": _prompt()}
-        provider_key.draw(values["base_url"])
+        model_choice.key_field(values["base_url"])
         values |= _fine_points()
         if times > ONCE:
             values |= {"repeats": times, "temperature": TEMPERATURE}
@@ -263,7 +254,7 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
         return
     for line in _in_words(found, request):
         st.text(line)
-    lacks_key = provider_key.lacks(request.base_url)
+    lacks_key = model_choice.lacks_key(request.base_url)
     if lacks_key:
         st.text("OpenAI needs an API key. Enter one, or enter the address of another server.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
@@ -297,7 +288,7 @@ def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
     return [
         *lines,
         f"Expected cost: {dollars(found.cost)}, based on {found.based_on:,} answered calls. Takes "
-        f"{progress_view.duration(found.seconds)} with {request.concurrency} concurrent calls.",
+        f"{page_runs.duration(found.seconds)} with {request.concurrency} concurrent calls.",
     ]
 
 
@@ -330,9 +321,9 @@ def _start(request: JudgeRequest) -> None:
     """Store a run with its calls and start its process; problems are shown next to the buttons."""
     with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
-            request_opinions, request, requested_by=signin.reviewer_id(), alone=True
+            request_opinions, request, requested_by=current_user.reviewer_id(), alone=True
         )
-        background.start_process_of(run, provider_key.environment(request.base_url))
+        page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
 
 
 def _agreement(counts: CachedCounts) -> None:
@@ -351,7 +342,7 @@ def _agreement(counts: CachedCounts) -> None:
             f"{judge.name} · {counted(judge.opinions, 'opinion')} · {state}"
             + (f"\nIt would {accepts}, {edits} and {rejects}." if verdicts else "")
         )
-        agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
+        scores.agreement_table(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
         "Based on all variants that both people and models have judged. For a less biased "
         "estimate, review a random sample blind under Judges."

@@ -17,10 +17,9 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
-from pages.components.generate import live_run, run_names, trial_view
-from pages.components.generate.anchor_choice import RUN
-from pages.components.shared import links
-from pages.components.shared.runs import progress_view
+from pages.components.generate import live_run
+from pages.components.generate.start_form import RUN
+from pages.components.shared import links, page_runs
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
@@ -42,7 +41,7 @@ def draw(runs: list[Run], counts: CachedCounts) -> None:
         )
         return
     by_id: dict[Any, Run] = {run.id: run for run in runs}
-    names = {key: run_names.named(run) for key, run in by_id.items()} | {_ALL: "All runs"}
+    names = {key: live_run.named(run) for key, run in by_id.items()} | {_ALL: "All runs"}
     chosen = st.selectbox("Run", [*by_id, _ALL], format_func=lambda key: names[key], key=_CHOSEN)
     run = by_id.get(chosen)
     if run is not None:
@@ -65,7 +64,7 @@ def _one(run: Run, counts: CachedCounts) -> None:
         live_run.figures(run)
     with st.container(horizontal=True, vertical_alignment="center"):
         if not is_trial(run) or run.state in STOPPED:
-            trial_view.review_button(run)
+            live_run.review_button(run)
         st.button(
             "Retry failed calls",
             key="generate-retry",
@@ -81,7 +80,7 @@ def _one(run: Run, counts: CachedCounts) -> None:
             icon=":material/bar_chart:",
         )
     if is_trial(run) and run.state not in STOPPED:
-        trial_view.draw(run)
+        live_run.trial_results(run)
 
 
 def _named_types(numbers: Mapping[str, int]) -> str:
@@ -122,7 +121,7 @@ def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
         return f"Run {run.id} is done: {done:,} calls answered, {failed:,} failed{lacking}."
     if run.state == RunState.CANCELLED:
         return f"Run {run.id} was cancelled with {left}."
-    return f"Run {run.id} ({progress_view.STATES[run.state]}) has {left}."
+    return f"Run {run.id} ({page_runs.STATES[run.state]}) has {left}."
 
 
 def _show_results(run_id: int) -> None:

@@ -1,33 +1,44 @@
 """Set up a run: what, by which model, cost; a trial first, then the run."""
 
+from collections.abc import Collection
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from curation.anchors.lookup import has_anchors
+from curation.anchors.lookup import has_anchors, source_ids
 from curation.generation.choices import trial_of
 from curation.generation.estimate import TRIAL
-from curation.generation.request import OPENAI, Budget, GenerationRequest, Price
+from curation.generation.prompts import types_of
+from curation.generation.request import (
+    KIND,
+    OPENAI,
+    AnchorSelection,
+    Budget,
+    GenerationRequest,
+    Price,
+    Which,
+)
 from curation.generation.run import checked_request, request_generation
+from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
-from pages.components.generate import anchor_choice
-from pages.components.shared.chat_models import model_choice, provider_key, run_cost
-from pages.components.shared.chat_models.choice import Choice
-from pages.components.shared.runs import background
-from pages.components.shared.shell import count_cache, error_messages, open_project, rights, signin
+from db.runs import UNFINISHED, list_runs
+from pages.components.generate import live_run
+from pages.components.shared import links, model_choice, page_runs, run_cost
+from pages.components.shared.model_choice import CallChoice
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state
 
 
-@rights.for_leads("start runs")
+@current_user.for_leads("start runs")
 def box(counts: CachedCounts) -> None:
     """Show the form, or what to do if there are no anchors."""
     if not open_project.ask(has_anchors):
-        empty_state.no_anchors()
+        links.no_anchors()
         return
     with st.container(border=True, key="generate-what"):
         st.header("Anchors and types", anchor=False)
-        choice = anchor_choice.draw()
+        choice = choose_calls()
     with st.container(border=True, key="generate-who"):
         st.header("Writer", anchor=False)
         values = model_choice.draw(choice.roles if choice else ())
@@ -37,7 +48,7 @@ def box(counts: CachedCounts) -> None:
             _cost(choice, values, counts)
 
 
-def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
+def _cost(choice: CallChoice, values: dict[str, Any], counts: CachedCounts) -> None:
     is_model = values["provider"] == OPENAI
     wanted = run_cost.wanted_by(counts, choice)
     if wanted is not None:
@@ -58,7 +69,7 @@ def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
     found = run_cost.estimated(request, wanted)
     for line in run_cost.in_words(found, request):
         st.text(line)
-    lacks_key = is_model and provider_key.lacks(request.base_url)
+    lacks_key = is_model and model_choice.lacks_key(request.base_url)
     if lacks_key:
         st.text(
             "OpenAI needs an API key. Enter one above, or enter the address of your own server."
@@ -101,7 +112,139 @@ def _number(number: int) -> str:
 def _start(request: GenerationRequest) -> None:
     """Store a run with its calls and start its process."""
     run = open_project.tell(
-        request_generation, request, requested_by=signin.reviewer_id(), alone=True
+        request_generation, request, requested_by=current_user.reviewer_id(), alone=True
     )
     count_cache.forget()  # the number of variants left to generate changes
-    background.start_process_of(run, provider_key.environment(request.base_url))
+    page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
+
+
+# -- What to generate: which anchors, and which calls for each ------------------------------------
+
+
+RUN = "generate-run"
+RUNS = 50
+"""Number of earlier runs offered for retrying failed calls."""
+
+ALL_ANCHORS = {
+    Which.WITHOUT: "Anchors without variants of these types",
+    Which.SLOTS: "Anchors missing accepted or pending variants",
+    Which.FAILED: "Anchors with failed calls in an earlier run",
+}
+
+
+def choose_calls() -> CallChoice | None:
+    """Show the fields; None while the choice is incomplete, which the page says."""
+    sources = open_project.ask(source_ids)
+    runs = _ended_runs()
+    options = [which for which in Which if which is not Which.FAILED or runs]
+    row = st.container(horizontal=True)
+    which = row.selectbox(
+        "Anchors",
+        options,
+        format_func=lambda which: ALL_ANCHORS[which],
+        key=links.GENERATE_WHICH,
+        persist_state="session",
+    )
+    roles = _roles(row)
+    row = st.container(horizontal=True, key="filters-generate")
+    search = row.text_input(
+        "Search",
+        key="generate-search",
+        placeholder="Part of a sentence",
+        max_chars=200,
+        persist_state="session",
+    )
+    source = row.selectbox(
+        "Source",
+        list(sources),
+        index=None,
+        key=links.GENERATE_SOURCE,
+        placeholder="All",
+        persist_state="session",
+    )
+    limit = row.number_input(
+        "Sample size",
+        1,
+        value=None,
+        step=100,
+        key="generate-limit",
+        placeholder="All",
+        help="Number of anchors to sample at random. The seed determines which ones.",
+        persist_state="session",
+    )
+    run = None
+    if which is Which.FAILED:
+        run = st.selectbox(
+            "Earlier run",
+            list(runs),
+            format_func=lambda number: runs[number],
+            key=RUN,
+            persist_state="session",
+        )
+    if not roles:
+        st.text("Choose at least one kind of call.")
+        return None
+    selection = AnchorSelection(
+        which=which,
+        search=search.strip(),
+        source_id=sources.get(source or ""),
+        limit=limit,
+        run=run,
+        types=only_types(roles),
+    )
+    return CallChoice(selection, roles, int(st.session_state.get("generate-seed", 0)))
+
+
+def _ended_runs() -> dict[int, str]:
+    """Number of an earlier run → its label."""
+    runs = open_project.ask(list_runs, kind=KIND, limit=RUNS)
+    return {run.id: live_run.named(run) for run in runs if run.state not in UNFINISHED}
+
+
+def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
+    types = open_project.types()
+    asked = {role: types_of(role, types) for role in ROLES}
+    named = [role for role in ROLES if asked[role]]
+    needed = [role for role in named if ROLES[role].polarity != "neutral"]  # for triples
+    st.session_state.setdefault(links.GENERATE_ROLES, needed[:2])
+    chosen = place.pills(
+        "Roles",
+        named,
+        selection_mode="multi",
+        format_func=lambda role: f"{ROLES[role].name} ({len(asked[role])})",
+        key=links.GENERATE_ROLES,
+        help="Makes one call per anchor for each role. The number of types is in brackets.",
+        persist_state="session",
+    )
+    return tuple(role for role in ROLES if role in (chosen or ()))
+
+
+# -- Choose the types to ask for: all types of the chosen calls, or some of them ------------------
+
+
+def only_types(roles: Collection[Role]) -> tuple[str, ...]:
+    """Show the field; an empty choice means all types of these calls."""
+    types = open_project.types()
+    names = {
+        entry.id: f"{entry.label} (on request)" if entry.on_request else entry.label
+        for entry in types
+        if entry.role in roles and not entry.imported
+    }
+    kept = [
+        type_id for type_id in st.session_state.get(links.GENERATE_TYPES, ()) if type_id in names
+    ]
+    if links.GENERATE_TYPES in st.session_state and kept != list(
+        st.session_state[links.GENERATE_TYPES]
+    ):
+        st.session_state[links.GENERATE_TYPES] = (
+            kept  # its call is no longer chosen, or it is retired
+        )
+    chosen = st.multiselect(
+        "Only these types",
+        list(names),
+        format_func=lambda key: names[key],
+        key=links.GENERATE_TYPES,
+        placeholder="All types of these roles, except optional ones",
+        persist_state="session",
+    )
+    return tuple(chosen)

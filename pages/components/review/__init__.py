@@ -1,1 +1,1 @@
-"""The Review page."""
+"""The Review and Adjudicate pages."""

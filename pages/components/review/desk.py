@@ -19,13 +19,17 @@ from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant
-from pages.components.review import empty_queue, keys, queue_choice, toolbar
-from pages.components.review.panels import below_card, card_details, second_opinion
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.diff import join
-from pages.components.shared.runs import background
+from pages.components.review import (
+    below_card,
+    card_details,
+    empty_queue,
+    keys,
+    queue_choice,
+    toolbar,
+)
+from pages.components.shared import card, formatting, guidance, page_runs
+from pages.components.shared.formatting import join
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.variants import card, guideline_view, sibling
 
 
 def current_view(state: ReviewState) -> CardView:
@@ -64,7 +68,7 @@ def desk(state: ReviewState) -> None:
                 _buttons(state, shown, entries[focus.variant.type_id], is_marked=bool(marks))
             below_card.draw(state, focus, shown)
             if state.panel is Panel.OPINION:
-                second_opinion.draw(state, focus, shown)
+                card_details.second_opinion(state, focus, shown)
             if state.by_family:
                 _family(state, view, entries)
             if state.details:
@@ -72,12 +76,12 @@ def desk(state: ReviewState) -> None:
             queue_choice.progress(state, focus=focus.variant.type_id)
         if state.guide:
             with st.container(key="desk-guide"):
-                markup.show(guideline_view.guide(entries[focus.variant.type_id]))
+                formatting.emit(guidance.guide(entries[focus.variant.type_id]))
     keys.listen(state)
     state.drawn_now()
     if state.pinned is None and "variant" in st.query_params:
         del st.query_params["variant"]  # the URL named a card that is no longer shown
-    background.measure_edits(state.edited)
+    page_runs.measure_edits(state.edited)
 
 
 def focus_card(
@@ -90,7 +94,7 @@ def focus_card(
     focus = view.focus
     assert focus is not None
     hidden = focus.variant.id in view.hidden
-    markup.show(
+    formatting.emit(
         card.card(
             focus,
             entries[focus.variant.type_id],
@@ -114,30 +118,30 @@ def _why_blind(state: ReviewState, variant: Variant) -> str:
 
 def _sibling(
     state: ReviewState, shown: Card, entries: dict[str, VariantType], cards: Sequence[Card] | None
-) -> sibling.Sibling | None:
+) -> card.Sibling | None:
     """The sibling to compare with a variant that has no diff against its anchor.
 
     Args:
         cards: its family, if it has been read already.
     """
-    if not sibling.wanted(shown):
+    if not card.wants_sibling(shown):
         return None
     if cards is None:
         cards = open_project.ask(state.siblings, shown)
-    return sibling.nearest(shown, cards, entries)
+    return card.nearest_sibling(shown, cards, entries)
 
 
 def message(state: ReviewState) -> None:
     """Draw the message about the last key press, and the pace (see review.css for the place)."""
     text = "" if state.typing else state.message
     early = "" if messages.TOO_EARLY in text else messages.TOO_EARLY
-    markup.show(card.message(text, warn=state.warn, pace=state.pace.summary(), early=early))
+    formatting.emit(card.message(text, warn=state.warn, pace=state.pace.summary(), early=early))
 
 
 def editor_message(state: ReviewState) -> None:
     """Draw the message below the card while an editor is open there."""
     if state.typing and state.message:
-        markup.show(card.message(state.message, warn=state.warn))
+        formatting.emit(card.message(state.message, warn=state.warn))
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
@@ -185,7 +189,7 @@ def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType])
             gap="small",
             key=f"one-line-{shown.action_id}",
         ):
-            markup.show(
+            formatting.emit(
                 card.family_row(
                     item,
                     entries[item.variant.type_id],
@@ -274,7 +278,7 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType, *, is_mar
         button("Undo", "z", state.undo)
         button(discuss_label(is_marked), "d", state.discuss, shown)
         if state.has_opinions:
-            button("Second opinion", "j", second_opinion.ask, state, shown)
+            button("Second opinion", "j", card_details.ask_for_opinion, state, shown)
         if state.by_family:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)

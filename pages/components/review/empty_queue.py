@@ -10,9 +10,9 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from pages.components.review.queue_choice import ALL, quotas_in_words
-from pages.components.shared.formatting.label import plain
+from pages.components.shared import links
+from pages.components.shared.formatting import plain
 from pages.components.shared.links import QUEUE_SOURCE, QUEUES
-from pages.components.shared.variants import empty_state
 
 _NOTHING_LEFT = {
     Queue.PENDING: "No variant is pending. Every variant has been decided",
@@ -32,7 +32,7 @@ def show(state: State, *, none_left: Callable[[State], None]) -> None:
     """
     state.recount()  # others may have decided since then
     if not state.sources:
-        empty_state.box()
+        links.no_variants()
     else:
         with st.container(border=True, key="empty"):
             _done(state, none_left)

@@ -6,14 +6,14 @@ import streamlit as st
 
 from curation.review.browser_window.cards_on_screen import Screen
 from curation.review.browser_window.keyboard import Keyboard
-from pages.components.shared.formatting import markup
+from pages.components.shared import formatting
 from pages.components.shared.shell import error_messages
 
 _KEY = "keyboard"
 
 _component = st.components.v2.component(
     "hedgerow_review_keys",
-    js=markup.script("shared/scripts/typing.js", "review/menus.js", "review/keys.js"),
+    js=formatting.script("shared/scripts/typing.js", "review/menus.js", "review/keys.js"),
 )
 
 

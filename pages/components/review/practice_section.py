@@ -1,4 +1,4 @@
-"""Practice: gold items decided with the keys of the Review page, with feedback after each."""
+"""Practice: gold items decided with the Review page's keys, with feedback, and its offer."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -13,16 +13,16 @@ from curation.review.browser_window.adjudicating import PracticeState, PracticeV
 from curation.review.browser_window.messages import reason as reason_text
 from curation.review.cards import card
 from curation.review.gold.items import Gold
-from curation.review.gold.practice import PracticeRound, Score
+from curation.review.gold.practice import PracticeRound, Score, must_practise, offered
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.guideline import parse_guideline, passage
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.models import Verdict
 from pages.components.review import keys
-from pages.components.shared.formatting import markup
-from pages.components.shared.shell import error_messages, open_project, rights, signin
-from pages.components.shared.variants import card as card_view
-from pages.components.shared.variants import guideline_view
+from pages.components.shared import card as card_view
+from pages.components.shared import formatting, guidance
+from pages.components.shared.links import PRACTICE, SECTION
+from pages.components.shared.shell import current_user, error_messages, open_project
 
 _STATE = "practice"
 
@@ -39,12 +39,12 @@ _FAMILY = "anchor_unsuitable"
 
 def draw() -> None:
     """Draw the section."""
-    me = signin.reviewer_id()
+    me = current_user.reviewer_id()
     if me is None:
         st.write("Your answers are stored under your name, so that you can continue later.")
-        signin.name_form("Your name", key="signin-practice", button="Start practising")
+        current_user.name_form("Your name", key="signin-practice", button="Start practising")
         return
-    if not rights.may(Role.REVIEWER):
+    if not current_user.may(Role.REVIEWER):
         st.write("Only reviewers and leads can practise. Ask a lead for that role.")
         return
     state = st.session_state.get(_STATE)
@@ -79,14 +79,14 @@ def _item(state: PracticeState, view: PracticeView) -> None:
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
             _progress(view)
-            markup.show(card_view.card(view.card, entry, threshold=threshold))
+            formatting.emit(card_view.card(view.card, entry, threshold=threshold))
             if view.answer is None:
                 _buttons(state, view, view.item, entry)
             else:
                 _feedback(state, view, view.item)
         with st.container(key="desk-guide"):
             if view.answer is None:
-                markup.show(guideline_view.guide(entry))
+                formatting.emit(guidance.guide(entry))
             else:
                 _passage(view.item, entry)
 
@@ -169,7 +169,7 @@ def _buttons(state: PracticeState, view: PracticeView, item: Gold, entry: Varian
 def _feedback(state: PracticeState, view: PracticeView, item: Gold) -> None:
     """Show whether the answer is right and why."""
     with st.container(border=True, key="practice-feedback"):
-        markup.show(_result(view, item))
+        formatting.emit(_result(view, item))
         state.keyboard.bind("n", state.go_on)
         st.button(
             "Next card" if view.round.left else "See your result",
@@ -183,11 +183,13 @@ def _passage(item: Gold, entry: VariantType) -> None:
     """Show the passage of the guideline about an answer, in place of the whole guideline."""
     found = passage(parse_guideline(entry.guideline), _label(item))
     about = f", {_label(item).lower()}" if _label(item) else ""
-    markup.show(
+    formatting.emit(
         Markup(
             '<section class="hg-card hg-guide" aria-label="Guideline">'
             '<span class="hg-label">{}</span>{}</section>'
-        ).format(f"From the guideline: {entry.label.lower()}{about}", guideline_view.part(found))
+        ).format(
+            f"From the guideline: {entry.label.lower()}{about}", guidance.guideline_part(found)
+        )
     )
 
 
@@ -271,7 +273,7 @@ def _missed(found: PracticeRound, item: Gold, names: dict[str, str]) -> None:
     mine = found.answers[item.id]
     answered = f"You {_ANSWERED[mine.verdict]}{_in_brackets(mine.reason)}."
     right = _right_answer(item, is_right=False, reason=mine.reason)
-    markup.show(
+    formatting.emit(
         Markup(
             '<div class="hg-card hg-line"><div class="hg-head"><span class="hg-type">{}</span>'
             "<span>{}</span></div>{}{}</div>"
@@ -281,4 +283,36 @@ def _missed(found: PracticeRound, item: Gold, names: dict[str, str]) -> None:
             card_view.sentences(shown),
             _explanation(item),
         )
+    )
+
+
+# -- Practice for new reviewers: a link above the card, or instead of the card --------------------
+
+
+def practice_stops(reviewer_id: int) -> bool:
+    """Offer practice to a new reviewer. Return whether the project requires it before reviewing."""
+    number = open_project.ask(offered, reviewer_id) if current_user.may(Role.REVIEWER) else 0
+    if not number:
+        return False
+    first = open_project.ask(must_practise, reviewer_id)
+    cards = counted(number, "card")
+    if not first:
+        with st.container(key="practice-offer"):
+            _link(f"New here? Practise on {cards} with feedback")
+        return False
+    with st.container(border=True, key="empty"):
+        st.write(
+            f"Before you review, practise on {cards}. You decide as on this page, and after each "
+            "card you see what is right and why. Practice answers are not decisions."
+        )
+        _link("Start practising")
+    return True
+
+
+def _link(label: str) -> None:
+    st.page_link(
+        "pages/team.py",
+        label=label,
+        icon=":material/school:",
+        query_params={SECTION: PRACTICE},
     )

@@ -10,12 +10,11 @@ from curation.diagnostics.opinions import has_opinions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import BLIND_ORDERS
 from curation.review.queue import Order, Queue
-from pages.components.review import queue_markup
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.label import plain
-from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES
+from pages.components.review import toolbar
+from pages.components.shared import formatting
+from pages.components.shared.formatting import plain
+from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES, SELECTION
 from pages.components.shared.shell import open_project
-from pages.components.shared.variants.picked_variants import SELECTION
 
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
 """Short labels for names that are too long for the row."""
@@ -80,7 +79,7 @@ def _complete_address() -> None:
 
 
 def _queue(state: ReviewState) -> str:
-    """The queue. The numbers after the labels are drawn with each card (``queue_markup.left``)."""
+    """The queue. The numbers after the labels are drawn with each card (``left_markup``)."""
     return choice(
         state,
         "Queue",
@@ -178,7 +177,7 @@ def choice(
         with opener:
             name = options[chosen]
             short = _SHORT.get(name, name)
-            markup.show(queue_markup.choice_opener(label, chosen=name, short=short, letter=letter))
+            formatting.emit(toolbar.choice_opener(label, chosen=name, short=short, letter=letter))
     return chosen
 
 
@@ -231,9 +230,9 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
-    markup.show(queue_markup.progress(rows) + _left(state))
+    formatting.emit(toolbar.progress_markup(rows) + _left(state))
     if state.workload is not None:
-        markup.show(queue_markup.quietly(quotas_in_words(state)))
+        formatting.emit(toolbar.quietly(quotas_in_words(state)))
 
 
 def quotas_in_words(state: ReviewState) -> str:
@@ -258,4 +257,4 @@ def _left(state: ReviewState) -> Markup:
         sources = [None, *state.sources]
         numbers[QUEUE_SOURCE] = [state.left_of(key, state.queue, state.type_id) for key in sources]
         chosen[QUEUE_SOURCE] = sources.index(state.source_id)
-    return queue_markup.left(numbers, chosen)
+    return toolbar.left_markup(numbers, chosen)

@@ -6,13 +6,11 @@ from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.shown_now import CardView
 from curation.review.discussing import open_marks
 from curation.taxonomy.built_in import VariantType
+from pages.components.review import card_details, empty_queue, keys, queue_choice
 from pages.components.review import desk as review_desk
-from pages.components.review import empty_queue, keys, queue_choice
-from pages.components.review.panels import card_details
 from pages.components.review.search_box import search
-from pages.components.shared.formatting import markup
+from pages.components.shared import card, formatting, guidance
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.variants import card, guideline_view
 
 _NOTICE = (
     "You are a viewer, so you can read cards but not decide on them. To decide, ask a lead to make "
@@ -27,7 +25,7 @@ def desk(state: ReadingState) -> None:
     focus = view.focus
     st.caption(_NOTICE)
     if focus is None:
-        markup.show(card.message(state.message, warn=state.warn))
+        formatting.emit(card.message(state.message, warn=state.warn))
         empty_queue.show(state, none_left=empty_queue.draw_none_left)
         queue_choice.progress(state)
     else:
@@ -46,11 +44,11 @@ def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) 
             review_desk.focus_card(
                 state, view, entries, open_project.ask(open_marks, focus.variant.id)
             )
-            markup.show(card.message(state.message, warn=state.warn))
+            formatting.emit(card.message(state.message, warn=state.warn))
             _buttons(state)
             if state.by_family:
                 for item in view.cards:
-                    markup.show(
+                    formatting.emit(
                         card.family_row(
                             item,
                             entries[item.variant.type_id],
@@ -65,7 +63,7 @@ def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) 
             queue_choice.progress(state, focus=entry.id)
         if state.guide:
             with st.container(key="desk-guide"):
-                markup.show(guideline_view.guide(entry))
+                formatting.emit(guidance.guide(entry))
 
 
 def _buttons(state: ReadingState) -> None:

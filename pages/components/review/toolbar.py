@@ -1,15 +1,16 @@
-"""The tools above the card. They open panels next to and below it."""
+"""Above the card: the tools, which open panels next to and below it, and the row of menus."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
+from markupsafe import Markup
 
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
-from pages.components.review import queue_markup
 from pages.components.review.search_box import search
-from pages.components.shared.formatting import markup
+from pages.components.shared import formatting
+from pages.components.shared.formatting import join
 
 
 class _Tool(NamedTuple):
@@ -60,7 +61,7 @@ def tools(state: ReviewState) -> None:
     """
     *first, last, shortcuts = _tools(state)
     with st.container(key="menu-tools", width="content"):
-        markup.show(queue_markup.opener("Tools"))
+        formatting.emit(opener("Tools"))
         with st.container(horizontal=True, key="look", gap="small"):
             for tool in first:
                 _button(state, tool)
@@ -96,3 +97,84 @@ def _use(state: ReviewState, act: Callable[[], None]) -> None:
     """Use a tool, unless the user is typing or there is no card."""
     if state.showings and not state.typing:
         act()
+
+
+# -- Markup of the row of menus, and of how much is left ------------------------------------------
+
+
+def progress_markup(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
+    """How much is left of each type.
+
+    Args:
+        rows: label, number left, total (None if unknown) and whether the type is under review. If
+            the total is known, a thin bar shows the share that is done.
+    """
+    parts = [
+        Markup('<div class="{}"><div>{}</div><div>{:,}{} left</div>{}</div>').format(
+            "hg-current" if current else "",
+            label,
+            left,
+            "" if total is None else f" of {total:,}",
+            Markup("") if total is None else _bar((total - left) / max(total, 1)),
+        )
+        for label, left, total, current in rows
+    ]
+    return Markup('<div class="hg-progress">{}</div>').format(join(parts))
+
+
+def _bar(share: float) -> Markup:
+    width = 100 * max(0.0, share)
+    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(width)
+
+
+def quietly(text: str) -> Markup:
+    """A line in small grey type."""
+    return Markup('<div class="hg-head"><span>{}</span></div>').format(text)
+
+
+def opener(label: str) -> Markup:
+    """A button that opens the list next to it (see menus.js)."""
+    return _opener(Markup(""), Markup("<span>{}</span>").format(label))
+
+
+def choice_opener(label: str, *, chosen: str, short: str, letter: str) -> Markup:
+    """The button of a menu, with the current choice, space for its number, and its key.
+
+    Args:
+        short: the choice in a word or two; screen readers and the tooltip get the full name.
+    """
+    return _opener(
+        Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
+        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(short, letter),
+    )
+
+
+def _opener(attributes: Markup, content: Markup) -> Markup:
+    return Markup(
+        '<button type="button" class="hg-open" aria-expanded="false"{}>{}</button>'
+    ).format(attributes, content)
+
+
+def left_markup(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int]) -> Markup:
+    """Style rules that write the number left after each label of the menus.
+
+    The numbers are drawn with every card; the menus themselves are not.
+
+    Args:
+        numbers: key of a menu → the number left for each of its entries, in their order.
+        chosen: key of a menu → the position of the current choice, whose number the button shows.
+    """
+    rules = [
+        Markup('.st-key-{} [role="radio"]:nth-of-type({})::after{{content:"{:,}"}}').format(
+            key, place, number
+        )
+        for key, entries in numbers.items()
+        for place, number in enumerate(entries, start=1)
+    ]
+    rules += [
+        Markup('.st-key-menu-{} .hg-open i::after{{content:"{:,}"}}').format(
+            key, numbers[key][place]
+        )
+        for key, place in chosen.items()
+    ]
+    return Markup("<style>{}</style>").format(join(rules))

@@ -8,7 +8,7 @@ from curation.decisions.people_by_id import add, give_role, merge, plan_merge, r
 from curation.decisions.reviewers import MAX_NAME, Person, lookalikes, people
 from curation.decisions.roles import Role
 from db.errors import HedgerowError
-from pages.components.shared.shell import error_messages, open_project, rights, signin
+from pages.components.shared.shell import current_user, error_messages, open_project
 
 _PERSON, _INTO, _NAME, _ROLE = "person", "person-into", "person-name", "person-role"
 _NEW_NAME, _NEW_ROLE = "new-person-name", "new-person-role"
@@ -32,8 +32,8 @@ def draw() -> None:
         if message := st.session_state.pop(_MESSAGE, ""):
             st.text(message)
         error_messages.show_kept(_PERSON)
-        if rights.only_leads("add or edit people"):
-            if not signin.signs_in():  # otherwise, people are added when they sign in
+        if current_user.only_leads("add or edit people"):
+            if not current_user.signs_in():  # otherwise, people are added when they sign in
                 _add_form()
             if found:
                 _changes(found)
@@ -209,4 +209,4 @@ def _change(do: Callable[[], str]) -> None:
         return
     st.session_state[_MESSAGE] = message
     st.session_state[_PERSON] = None
-    signin.follow_people()
+    current_user.follow_people()

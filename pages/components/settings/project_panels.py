@@ -20,9 +20,8 @@ from curation.overview.project_settings import (
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from db.models import RunState
 from pages.components.settings import people_panel
-from pages.components.shared.chat_models import agreement_table
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import open_project, rights
+from pages.components.shared import page_runs, scores
+from pages.components.shared.shell import current_user, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
@@ -40,7 +39,7 @@ def draw() -> None:
         st.text(message)
     _at_work()
     counts = CachedCounts()
-    if rights.only_leads("change these settings"):
+    if current_user.only_leads("change these settings"):
         _threshold()
         _encoder()
     else:
@@ -55,22 +54,22 @@ def _at_work() -> None:
     """Show what is running, what is waiting after a change, or why nothing runs."""
     waiting, unfinished, newest = open_project.ask(consequences, FOLLOW_A_CHANGE)
     for run in unfinished:
-        progress_view.follow(run)
+        page_runs.follow(run)
     for run in newest:
         if run.state in (RunState.FAILED, RunState.INTERRUPTED):
-            progress_view.stopped(run)
+            page_runs.stopped(run)
     if waiting and not any(run.kind == queue_order.KIND for run in unfinished):
         with st.container(border=True, key="reorder-waits"):
             st.text(
                 f"{counted(waiting, 'variant')} {_has(waiting)} not been sorted into the review "
                 "queues by the new settings yet."
             )
-            if not rights.may(Role.LEAD):
+            if not current_user.may(Role.LEAD):
                 return
             st.button(
                 "Update the queues",
                 key="reorder",
-                on_click=background.ensure,
+                on_click=page_runs.ensure,
                 args=(queue_order.KIND,),
             )
 
@@ -109,7 +108,7 @@ def _threshold() -> None:
 def _change_threshold(value: int) -> None:
     changed = open_project.tell(change_threshold, value)
     if changed:
-        background.ensure(queue_order.KIND)
+        page_runs.ensure(queue_order.KIND)
 
 
 def _encoder() -> None:
@@ -130,8 +129,8 @@ def _encoder() -> None:
                 f"{counted(missing, 'variant')} {_has(missing)} no cosine similarity from "
                 "this encoder yet."
             )
-            if background.active(measuring.KIND) is None:
-                st.button("Measure them", key="measure", on_click=background.measure)
+            if page_runs.active(measuring.KIND) is None:
+                st.button("Measure them", key="measure", on_click=page_runs.measure)
         elif chosen == now:
             some = open_project.ask(count_without_cosine, None)  # all variants
             st.text(
@@ -156,9 +155,9 @@ def _encoder() -> None:
 def _change_encoder(typed: str) -> None:
     changed, missing = open_project.tell(switch_encoder, open_project.settings(), typed)
     if changed:
-        background.ensure(queue_order.KIND)
+        page_runs.ensure(queue_order.KIND)
         if missing:
-            background.measure()
+            page_runs.measure()
 
 
 def _models(counts: CachedCounts) -> None:
@@ -183,7 +182,7 @@ def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
         st.text(model.name, width="stretch")
         state = "switched on" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
-        if rights.may(Role.LEAD):
+        if current_user.may(Role.LEAD):
             st.button(
                 "Switch off …" if model.counts else "Switch on …",
                 key=f"switch-{model.id}",
@@ -191,7 +190,7 @@ def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
                 args=(model.id,),
             )
     if counts and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
-        agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
+        scores.agreement_table(counts, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:
         return
     with st.spinner("Counting the changes."):
@@ -230,7 +229,7 @@ def _switch(model: ModelReviewer, counts: bool) -> None:
     """Switch at once if that is fast, otherwise in the background."""
     st.session_state[_ASKED] = None
     if model.decisions > model_verdicts.AT_ONCE:
-        background.start(model_verdicts.KIND, {"reviewer": model.id, "counts": counts})
+        page_runs.start(model_verdicts.KIND, {"reviewer": model.id, "counts": counts})
         return
     plan = open_project.tell(model_verdicts.switch, model.id, counts=counts)
     st.session_state[_MESSAGE] = (

@@ -1,4 +1,4 @@
-"""Back up and check the project."""
+"""Back up and check the project, and plug-ins from other packages."""
 
 import streamlit as st
 
@@ -8,15 +8,16 @@ from curation.upkeep.checking import KIND as CHECK
 from curation.upkeep.checking import CheckResult
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components.shared.formatting.clock import local
-from pages.components.shared.runs import background, progress_view
-from pages.components.shared.shell import open_project, rights
+from pages.components.shared import page_runs
+from pages.components.shared.formatting import local
+from pages.components.shared.shell import current_user, error_messages, open_project
+from training.plug_ins import list_plug_ins
 from training.runs.kinds import kind_of
 
 _STOPPED = (RunState.FAILED, RunState.INTERRUPTED, RunState.CANCELLED)
 
 
-@rights.for_leads("back up and check the project")
+@current_user.for_leads("back up and check the project")
 def draw() -> None:
     """Show the actions and the results of the last backup and the last check."""
     _backup()
@@ -44,7 +45,7 @@ def _backup() -> None:
             "Back up",
             key="backup",
             disabled=_is_under_way(newest),
-            on_click=background.ensure,
+            on_click=page_runs.ensure,
             args=(BACKUP, {"artifacts": artifacts}),
         )
 
@@ -69,7 +70,7 @@ def _check() -> None:
                 "Check the project",
                 key="check",
                 disabled=busy,
-                on_click=background.ensure,
+                on_click=page_runs.ensure,
                 args=(CHECK, {"repair": False}),
             )
             if result is not None and result.can_be_repaired:
@@ -77,7 +78,7 @@ def _check() -> None:
                     "Repair",
                     key="repair",
                     disabled=busy,
-                    on_click=background.ensure,
+                    on_click=page_runs.ensure,
                     args=(CHECK, {"repair": True}),
                     help="Recomputes values that can be derived from other data. Decisions, "
                     "texts and files are not changed.",
@@ -93,9 +94,9 @@ def _last_result(run: Run | None) -> None:
     if run is None:
         return
     if _is_under_way(run):
-        progress_view.follow(run)
+        page_runs.follow(run)
     elif run.state in _STOPPED:
-        st.text(progress_view.why(run))
+        st.text(page_runs.why(run))
     elif run.state == RunState.DONE:
         when = local(run.finished_at or run.created_at)
         st.text(f"{when:%Y-%m-%d %H:%M}: {kind_of(run.kind).sum_up(run.result)}")
@@ -108,3 +109,36 @@ def _findings(run: Run, result: CheckResult) -> None:
             st.text(finding.sentence())
     number = len(result.findings)
     st.caption(f"{counted(number, 'check')} {'was' if number == 1 else 'were'} run.")
+
+
+# -- Plug-ins from other packages -----------------------------------------------------------------
+
+
+def plug_ins() -> None:
+    """Show the plug-ins as a table, with any problems."""
+    st.header("Plug-ins", anchor=False)
+    found = list_plug_ins()
+    if not found:
+        st.text(
+            "No plug-ins are installed. A plug-in can add a provider, an export format, an "
+            "encoder, a benchmark or a scorer. docs/plug_ins.md shows how to write one."
+        )
+        return
+    st.caption("Added by installed packages. Restart the app after you install or update one.")
+    st.dataframe(
+        [
+            {
+                "Plug-in": one.name,
+                "Kind": one.kind,
+                "Package": one.package,
+                "Version": one.version,
+                "Usable": "no" if one.problem else "yes",
+            }
+            for one in found
+        ],
+        hide_index=True,
+        key="plug-ins",
+        width="content",
+    )
+    for number, problem in enumerate(one.problem for one in found if one.problem):
+        error_messages.show(problem, key=f"plug-in-{number}")

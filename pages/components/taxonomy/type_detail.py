@@ -1,22 +1,23 @@
-"""One variant type: its definition, check, versions and actions."""
+"""One variant type: its definition, check, versions and actions, and a trial on a sentence pair."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
+from curation.content_uids import canonical
 from curation.diagnostics.surface import CLASS_LABELS
 from curation.editing.own_types import restore_type, retire_type, type_versions
+from curation.editing.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
+from curation.generation.prompts import fill, newest_template, sample_cues, types_of
 from curation.generation.request import Which
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.surface_check import ROLES, SurfaceCheck
 from db.models import TypeVersion
-from pages.components.shared import links
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.clock import local
-from pages.components.shared.shell import count_cache, open_project, rights
-from pages.components.shared.variants import card
-from pages.components.shared.variants.guideline_view import guide
+from pages.components.shared import card, formatting, links
+from pages.components.shared.formatting import local
+from pages.components.shared.guidance import guide
+from pages.components.shared.shell import count_cache, current_user, open_project
 
 CHANGE, SHOWN = "own-type-change", "own-type-told"
 """Session keys: the id of the type whose form is open, and the last action."""
@@ -37,14 +38,14 @@ def draw(entry: VariantType, variants: int) -> None:
                 _acts(entry, variants)
             else:
                 st.caption("Built-in types cannot be changed. Add your own type instead.")
-        markup.show(guide(entry))
+        formatting.emit(guide(entry))
 
 
 def _facts(entry: VariantType) -> None:
     st.text(f"{entry.id} · {entry.role}, {ROLES[entry.role].does} · version {entry.version}")
     st.text(entry.definition)
     cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
-    markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))
+    formatting.emit(card.pair(entry.example_anchor, entry.example, cue=cue))
     if not entry.imported:
         st.markdown("**In the prompt**")
         st.text(entry.prompt_line)
@@ -120,7 +121,7 @@ def _wording(wording: TypeVersion) -> str:
     )
 
 
-@rights.for_leads()
+@current_user.for_leads()
 def _acts(entry: VariantType, variants: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="type-acts"):
         if entry.retired:
@@ -180,3 +181,62 @@ def _set_retired(entry: VariantType, retired: bool) -> None:
         if retired
         else f"{entry.label} and its variants are in use again."
     )
+
+
+# -- Try a type: the result of its check on a sentence pair, and the prompt -----------------------
+
+
+def try_type(wanted: OwnType, *, key: str, type_id: str = "") -> None:
+    """Try the type on its example or on your own sentence pair.
+
+    Args:
+        type_id: the type that is being changed; '' for a new one.
+    """
+    entry = sketch(wanted)
+    st.header("Try it", anchor=False)
+    anchor, text = _pair(entry, key)
+    if not anchor or not text:
+        st.text("Enter an anchor and a variant to see the result of the check.")
+    else:
+        _show_result(entry, anchor, text)
+    if entry.label and entry.definition:
+        _prompt(entry, anchor, type_id)
+
+
+def _pair(entry: VariantType, key: str) -> tuple[str, str]:
+    left, right = st.columns(2, gap="medium")
+    anchor = left.text_input(
+        "Anchor",
+        key=f"try-anchor-{key}",
+        max_chars=MAX_EXAMPLE,
+        placeholder=entry.example_anchor or "Same as the example",
+    )
+    text = right.text_input(
+        "Variant",
+        key=f"try-text-{key}",
+        max_chars=MAX_EXAMPLE,
+        placeholder=entry.example or "Same as the example",
+    )
+    return canonical(anchor) or entry.example_anchor, canonical(text) or entry.example
+
+
+def _show_result(entry: VariantType, anchor: str, text: str) -> None:
+    tried = try_out(entry, anchor=anchor, text=text)
+    formatting.emit(card.pair(anchor, text, cue=tried.cue))
+    cue = f" Its cue: {tried.cue}." if tried.cue else ""
+    result = " ".join(tried.problems) or f"The check finds nothing wrong.{cue}"
+    formatting.emit(card.message(result, warn=bool(tried.problems)))
+
+
+def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
+    """The prompt that asks for all types of this role, including this one."""
+    template = open_project.ask(newest_template, entry.role)
+    others = [t for t in types_of(entry.role, open_project.types()) if t.id != type_id]
+    types = [*others, entry]
+    cues = sample_cues(types, seed=0, anchor_uid="")
+    with st.expander("Prompt", icon=":material/chat:"):
+        st.code(
+            fill(template, text=anchor or "The anchor.", types=types, cues=cues),
+            language=None,
+            wrap_lines=True,
+        )

@@ -23,10 +23,10 @@ from curation.review.agreement.figures import (
     sentences,
 )
 from curation.review.agreement.overlap import Overlap, overlap
+from pages.components.shared import links
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state, source_choice
-from pages.components.team import confusion_table, record_list
+from pages.components.team import agreement_details
 
 _VERDICTS, _PEOPLE, _BY = "verdicts", "people", "agreement-by"
 """Widget keys."""
@@ -67,7 +67,7 @@ def draw() -> None:
     """Draw the section."""
     counts = CachedCounts()
     if counts.empty:
-        empty_state.box()
+        links.no_variants()
         return
     found = counts.get(overlap)
     if found is None:
@@ -109,9 +109,11 @@ def _agreement(found: Overlap) -> None:
     filters, behind, pair = _groups(scope, names, pair)
     cell = ""
     if pair is not None:
-        cell, behind = confusion_table.draw(behind, [names.people[person] for person in pair])
+        cell, behind = agreement_details.pick_cell(
+            behind, [names.people[person] for person in pair]
+        )
     filters += [cell] if cell else []
-    record_list.draw(behind, filters, names.types, filtered=bool(cell))
+    agreement_details.record_list(behind, filters, names.types, filtered=bool(cell))
 
 
 def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overlap, int]:
@@ -139,7 +141,7 @@ def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overl
             width=260,
         )
         present = {pattern.source_id for pattern in found.patterns}
-        source_id = source_choice.selectbox(
+        source_id = links.source_menu(
             {key: name for key, name in names.sources.items() if key in present}
         )
     pair = pairs.get(people)

@@ -15,9 +15,9 @@ from curation.decisions.quotas import (
 )
 from curation.decisions.reviewers import Person, people
 from curation.formatting import counted
-from pages.components.shared.shell import error_messages, open_project, rights
+from pages.components.shared import links
+from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.shared.shell.count_cache import CachedCounts, forget
-from pages.components.shared.variants import empty_state
 
 _REVIEWERS, _SHARE = "assign-reviewers", "assign-share"
 _PERSON, _TYPE, _QUOTA = "quota-person", "quota-type", "quota-variants"
@@ -29,7 +29,7 @@ def draw() -> None:
     """Draw the section."""
     counts = CachedCounts()
     if counts.empty:
-        empty_state.box()
+        links.no_variants()
         return
     plan = open_project.ask(current_plan)
     _plan(plan)
@@ -48,7 +48,7 @@ def _plan(plan: Plan) -> None:
             "To measure agreement, have several people decide on a share of the variants. They "
             "don't see each other's verdicts until all of them have decided."
         )
-    if rights.only_leads("change the assignment"):
+    if current_user.only_leads("change the assignment"):
         _plan_fields(plan)
 
 
@@ -127,7 +127,7 @@ def _quotas(done: Mapping[tuple[int, str], int] | None) -> None:
         st.text("Counting. In a large project this takes a few seconds.")
     else:
         _table(everybody, done)
-    if rights.only_leads("change quotas"):
+    if current_user.only_leads("change quotas"):
         _fields(everybody)
 
 

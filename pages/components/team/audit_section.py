@@ -10,12 +10,10 @@ from curation.anchors.revisions import sources_in_use
 from curation.decisions.reviewers import reviewer_names
 from curation.review.audit import COLUMNS, START, Entry, Filters, Kind, Place, all_rows, page
 from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.clock import local
-from pages.components.shared.formatting.diff import join
+from pages.components.shared import formatting, links
+from pages.components.shared.card import permalink
+from pages.components.shared.formatting import join, local
 from pages.components.shared.shell import open_project
-from pages.components.shared.variants import source_choice
-from pages.components.shared.variants.card import permalink
 
 SHOWN = 50
 """Entries per page."""
@@ -39,7 +37,7 @@ def draw() -> None:
     places: list[Place] = st.session_state[_PLACES]
     found = open_project.ask(page, wanted, start=places[-1], limit=SHOWN)
     if found.entries:
-        markup.show(_table(found.entries, types))
+        formatting.emit(_table(found.entries, types))
     else:
         st.text("No actions match the filters.")
     _buttons(wanted, places, found.older, empty=not found.entries)
@@ -52,7 +50,7 @@ def _filters(types: Mapping[str, str]) -> Filters:
         who = _choice("Who", {_ALL: "Everybody"} | people)
         kind = _choice("What", {_ALL: "Everything"} | {k.value: k.value.capitalize() for k in Kind})
         type_id = _choice("Type", {_ALL: "All types", **types})
-        source_id = source_choice.selectbox(open_project.ask(sources_in_use))
+        source_id = links.source_menu(open_project.ask(sources_in_use))
         period = st.date_input("Period", value=[], key="audit-period", width=280)
         text = st.text_input("Text or uid", key="audit-text", max_chars=200, width=220)
     days = period if isinstance(period, tuple) else (period,)

@@ -18,11 +18,11 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.errors import HedgerowError
 from db.models import GoldUse, Verdict
-from pages.components.shared.formatting import markup
+from pages.components.shared import card as card_view
+from pages.components.shared import formatting
 from pages.components.shared.links import GOLD_UID
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.variants import card as card_view
-from pages.components.team.lead_only import lead
+from pages.components.team.people_section import lead
 
 RATES = (0, 5, 10, 20, 50, 100)
 VERDICTS = {Verdict.ACCEPT: "Accept", Verdict.REJECT: "Reject"}
@@ -164,7 +164,7 @@ def _shown(uid: str) -> VariantType | None:
         return None
     shown = open_project.ask(card, variant.id)
     entry = open_project.every_type()[variant.type_id]
-    markup.show(
+    formatting.emit(
         Markup(
             '<div class="hg-card hg-line"><div class="hg-head"><span class="hg-type">{}</span>'
             "<span>{}</span></div>{}</div>"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from curation.decisions.roles import Role
 from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people_statistics import (
@@ -16,10 +17,9 @@ from curation.review.people_statistics import (
     table,
 )
 from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared.shell import open_project
+from pages.components.shared import links
+from pages.components.shared.shell import current_user, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state
-from pages.components.team.lead_only import lead
 
 _HELP = {
     "Verdicts": "Current verdicts on single variants. Settlements, decisions by rule and undone "
@@ -41,7 +41,7 @@ def draw() -> None:
         return
     counts = CachedCounts()
     if counts.empty:
-        empty_state.box()
+        links.no_variants()
         return
     found, shared = counts.get(person_figures), counts.get(overlap)
     if found is None or shared is None:
@@ -113,3 +113,20 @@ def _by_type(found: Sequence[PersonFigures]) -> pd.DataFrame:
         {one.name: [one.accepted.get(key, Share()).in_words() for key in types] for one in found},
         index=pd.Index([names[key] for key in types], name="Type"),
     )
+
+
+# -- Sections of the Team page for leads only -----------------------------------------------------
+
+
+def lead(do: str) -> int | None:
+    """The id of the lead at this page; for others None, with a message about why.
+
+    Args:
+        do: what leads can do here, to complete "Only leads can …".
+    """
+    me = current_user.reviewer_id()
+    if me is None:
+        st.write(f"Only leads can {do}. Enter your name.")
+        current_user.name_form("Your name", key="signin-lead", button="Continue")
+        return None
+    return me if current_user.may(Role.LEAD) or current_user.only_leads(do) else None

@@ -6,10 +6,9 @@ import streamlit as st
 
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_runs
-from pages.components.shared.runs import background, progress_view
+from pages.components.shared import page_runs
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.train import section_choice
-from pages.components.train.results import curves_view
+from pages.components.train import curves_view, section_choice
 from training.evaluation.held_out import RANKED
 from training.finetune import checkpoints
 
@@ -31,8 +30,8 @@ def draw(runs: Sequence[Run]) -> None:
     computing = computing or next((run for run in active if run.state == RunState.RUNNING), None)
     computing = computing or next(iter(active), None)
     if computing is not None:
-        progress_view.follow(
-            computing, title=section_choice.title(computing), more=curves_view.live
+        page_runs.follow(
+            computing, title=section_choice.title(computing), more=curves_view.live_encoder
         )
     if others := [run for run in active if run is not computing]:
         with st.container(border=True, key="train-queue"):
@@ -50,7 +49,7 @@ def _just_ended(runs: Sequence[Run], active: Sequence[Run]) -> list[Run]:
     return ended or ([] if active else newest)
 
 
-@error_messages.fragment(run_every=progress_view.REFRESH_SECONDS)
+@error_messages.fragment(run_every=page_runs.REFRESH_SECONDS)
 def _queue(begun: dict[int, bool]) -> None:
     """One line for each of the other runs.
 
@@ -70,7 +69,7 @@ def _queue(begun: dict[int, bool]) -> None:
         ):
             how = f": step {run.step:,} of {run.total:,}" if run.step else ""
             st.text(f"Run {run.id}: {section_choice.title(run)}{how}", width="stretch")
-            progress_view.cancel_button(run)
+            page_runs.cancel_button(run)
 
 
 def mention(run: Run) -> None:
@@ -91,7 +90,7 @@ def _in_short(run: Run) -> str:
     if run.state != RunState.DONE:
         reached = _reached(run)
         way_on = f" You can continue it from step {reached:,}." if reached else ""
-        return f"{progress_view.why(run)}{way_on}"
+        return f"{page_runs.why(run)}{way_on}"
     held_out = run.result.get("held_out", {})
     before, after = (held_out.get(key, {}).get(RANKED) for key in ("before", "after"))
     if before is None or after is None:
@@ -106,7 +105,7 @@ def stopped(run: Run) -> None:
     """A run that stopped early: the reason, and a button to continue it."""
     reached = _reached(run)
     label = f"Continue from step {reached:,}" if reached else "Start again"
-    progress_view.stopped(run, again=lambda: _again(run), label=label)
+    page_runs.stopped(run, again=lambda: _again(run), label=label)
     show_problem()
 
 
@@ -118,7 +117,7 @@ def _reached(run: Run) -> int:
 def _again(run: Run) -> None:
     st.session_state[section_choice.SECTION] = section_choice.TRAIN
     with error_messages.kept_for(_PROBLEM):
-        background.start_again(run)
+        page_runs.start_again(run)
 
 
 def show_problem() -> None:

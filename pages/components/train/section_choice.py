@@ -1,4 +1,4 @@
-"""The sections of the Train page, and links to the results of a run."""
+"""The kinds of model and the sections of the Train page, and links to the results of a run."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from db.models import Run, RunState
-from pages.components.shared.formatting import clock
-from pages.components.shared.runs import progress_view
+from pages.components.shared import formatting, page_runs
+from pages.components.shared.shell import frame
 from training.models.display_names import short_name
 
 SECTION = "step"
@@ -98,5 +98,19 @@ def title(run: Run) -> str:
 
 def _named(run: Run) -> str:
     """A run's number, what it trained, when, and its state."""
-    when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
-    return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"
+    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
+    return f"Run {run.id}: {title(run)}, {when}, {page_runs.STATES[run.state]}"
+
+
+# -- The kind of model that the Train page shows: a text encoder or a language model --------------
+
+
+SIDE = "kind"
+"""Key of the choice, and its name in the address."""
+
+ENCODER, LANGUAGE = KINDS = ("Text encoder", "Language model")
+
+
+def choose_kind() -> str:
+    """Draw the choice; one of `KINDS`."""
+    return frame.section(KINDS, key=SIDE, label="Kind of model")

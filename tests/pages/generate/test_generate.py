@@ -24,7 +24,7 @@ from db.execution import execute
 from db.models import RunState, Variant
 from db.runs import create_run, get_run
 from db.settings import load_settings
-from pages.components.shared.runs import background
+from pages.components.shared import page_runs
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.open_project import ask, tell
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
@@ -249,7 +249,7 @@ def test_only_the_runs_process_gets_a_typed_key(
     key = "sk-typed-9c2e"
     handed: list[dict[str, str]] = []
     monkeypatch.setattr(
-        background, "start_process", lambda settings, run, environment: handed.append(environment)
+        page_runs, "start_process", lambda settings, run, environment: handed.append(environment)
     )
     app = named(open_page("generate"), "").text_input("generate-key").set_value(key).run()
     assert can_start(app)

@@ -19,7 +19,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import OpinionLook, Run, RunState, Status, Variant, Verdict
 from db.settings import load_settings
-from pages.components.review import similar_box
+from pages.components.review import search_box
 from pages.components.review.search_box import hit_markup
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import (
@@ -355,7 +355,7 @@ def test_similar_variants_are_found_once_their_embeddings_are_computed(
     assert "pending" not in html(in_dialog("similar", blind=True))
     assert named(app, "button", "review-similar").label.endswith(" 1")
     for low, said in ((-1.0, False), (2.0, True)):
-        monkeypatch.setattr(similar_box, "LOW_COSINE", low)
+        monkeypatch.setattr(search_box, "LOW_COSINE", low)
         assert (NONE_SIMILAR in [one.value for one in app.run().caption]) == said
     press(app, "hit-0")
     assert f"opened: {uids['hostile']}" in page_text(app)

@@ -15,8 +15,8 @@ from curation.review import actions
 from curation.review.browser_window.selection import VariantSelection
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.shared.formatting.label import plain
-from pages.components.shared.variants import picked_variants
+from pages.components.shared import links as picked_variants
+from pages.components.shared.formatting import plain
 from tests.curation.support.own_types import NEGATION
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import drawn, html, keys, links, options, page_text, press

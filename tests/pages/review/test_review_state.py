@@ -16,7 +16,7 @@ from curation.review.browser_window.selection import VariantSelection
 from curation.review.queue import Order, Queue
 from db.engine import reading, writing
 from db.models import Decision, OpinionLook, Status, Variant, Verdict
-from pages.components.review.panels import history_lines, second_opinion
+from pages.components.review import card_details
 from pages.components.shared.shell import open_project
 from tests.support.factories import add_opinion, judge
 from tests.support.reviewing import colleague, draw, draw_same, status
@@ -92,16 +92,16 @@ def test_a_blind_reviewer_decides_before_the_opinion_is_shown_and_its_view_recor
         add_opinion(session, variant, Verdict.REJECT, reviewer_id=by)
     state.blind = True
     state.pin(number)
-    second_opinion.ask(state, draw(state))
+    card_details.ask_for_opinion(state, draw(state))
     assert state.warn and state.panel is Panel.NONE and looks(state) == []
     state.accept(draw(state))
     assert "judge" not in state.message and status(state, number) is Status.ACCEPTED
     state.pin(number)
     card = draw(state)
-    second_opinion.ask(state, card)
+    card_details.ask_for_opinion(state, card)
     assert state.panel is Panel.OPINION and looks(state) == [number]
     assert [opinion.verdict for opinion in state.opinions] == [Verdict.REJECT]
-    second_opinion.ask(state, card)
+    card_details.ask_for_opinion(state, card)
     assert state.panel is Panel.NONE
 
 
@@ -149,7 +149,7 @@ def test_accepting_a_card_in_conflict_settles_it_and_undo_brings_it_back(
     assert status(state, conflict) == Status.ACCEPTED
     assert "Ada settled it" in said(state, conflict, Status.ACCEPTED)
     with reading(state.engine) as session:
-        assert "settled: accept" in history_lines.line(history(session, conflict)[-1])
+        assert "settled: accept" in card_details.history_line(history(session, conflict)[-1])
     assert state.left_in(Queue.CONFLICT) == 0
     assert state.view().focus is None
     state.undo()

@@ -9,19 +9,17 @@ import pytest
 
 from curation.diagnostics.acceptance import Outcomes
 from curation.diagnostics.distributions import COSINE_BINS
-from pages.components.benchmarks.items import outcome_charts, token_chart
-from pages.components.benchmarks.items.outcome_charts import Box, PartBar, shares_of
-from pages.components.benchmarks.scatter_chart import Dot, scatter
-from pages.components.compare import group_charts
+from pages.components.benchmarks import outcome_charts, single_item
+from pages.components.benchmarks.outcome_charts import Box, PartBar, shares_of
+from pages.components.compare import figures as group_charts
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.histogram_charts import CUT, FILL, KEPT, character_axis
-from pages.components.shared.charts import shares, similarity_bars
+from pages.components.shared.charts import negation_and_ability, shares, similarity_bars
+from pages.components.shared.charts.negation_and_ability import Dot, scatter
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.shares import HeatCell
-from pages.components.train.ranking.charts import documents
-from pages.components.train.results import curve_charts, tradeoff_charts
-from pages.components.train.start import overlap_lines
-from pages.components.train.studies import difference_charts
+from pages.components.train import curve_charts, study_charts, training_form
+from pages.components.train.curve_charts import documents
 from tests.curation.release.test_overlap_results import compared
 from tests.support.hostile import stored
 from training.benchmarks.scorers.late_interaction import TokenMatrix
@@ -345,7 +343,7 @@ def test_a_line_connects_a_base_model_with_models_trained_from_it() -> None:
 def test_every_token_is_shown_and_its_matches_are_framed() -> None:
     similarity = np.array([[0.1, 0.9, 0.2], [0.5, 0.3, 0.8]])
     matrix = TokenMatrix(("not", "not"), ("a", "b", "a"), similarity, similarity.argmax(axis=1))
-    found = rows(token_chart.draw(matrix, dark=False))
+    found = rows(single_item.token_chart(matrix, dark=False))
     assert len({(row["query"], row["document"]) for row in found}) == 6
     assert [(row["first"], row["second"], row["value"]) for row in found if row["best"]] == [
         ("not", "b", 0.9),
@@ -399,7 +397,7 @@ def test_labels_of_nearby_points_give_way_to_more_important_ones() -> None:
         for s in SHARES
     ]
     found = rows(
-        tradeoff_charts.curve(
+        negation_and_ability.curve(
             Curve(1, 7, points, 0.8, {}, ""),
             general=ABILITY_KEPT,
             negation="ranked",
@@ -453,7 +451,7 @@ def test_published_bars_are_hollow_in_the_colour_of_their_training() -> None:
     of = [*STUDY, *published_rows(Study.DATA)]
     found = differences(of, against=Against.BASE, full="All", relative=False)
     arms = ["All", "Half", "Only negation", "Only hedging"]
-    measured, published = difference_charts.differences(
+    measured, published = study_charts.differences(
         found, arms=arms, relative=False, against="base encoder", dark=False
     ).to_dict()["layer"][:2]
     assert published["mark"]["fill"] == "transparent" and "fill" not in published["encoding"]
@@ -475,16 +473,18 @@ def test_the_trade_off_starts_at_the_base_encoder_and_rises_where_it_improves() 
         (40, 0.6, 0.95),
         (80, 0.9, 0.9),
     ]
-    chart = difference_charts.trade_off(points, negation="ranked", general="1 − drift", dark=True)
+    chart = study_charts.trade_off(points, negation="ranked", general="1 − drift", dark=True)
     assert [row["label"] for row in rows(chart)] == ["base", "40", "80"]
 
 
 def test_few_lines_are_enough_for_the_overlap_with_many_benchmarks() -> None:
     shared = [compared(key=f"{n}" * 16, overlapping=n) for n in range(1, 7)]
     clean = [compared(key=f"{n}" * 16, overlapping=0, exact=0) for n in range(7, 9)]
-    found = overlap_lines.lines([*clean, *shared])
+    found = training_form.overlap_sentences([*clean, *shared])
     assert [line.partition(" ")[0] for line in found] == ["6", "5", "4", "3", "2", "2"]
     assert "SemAntoNeg" in found[5], "two files without an overlap"
-    assert "1,234" in overlap_lines.lines(clean[:1])[0]
-    (line,) = overlap_lines.lines([compared(problem="It is gone.", overlapping=0, exact=0)])
-    assert "It is gone." in line and "a.jsonl" in line and overlap_lines.lines([]) == []
+    assert "1,234" in training_form.overlap_sentences(clean[:1])[0]
+    (line,) = training_form.overlap_sentences(
+        [compared(problem="It is gone.", overlapping=0, exact=0)]
+    )
+    assert "It is gone." in line and "a.jsonl" in line and training_form.overlap_sentences([]) == []

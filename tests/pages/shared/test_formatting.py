@@ -18,12 +18,9 @@ from curation.diagnostics.surface import marks
 from curation.formatting import one_line
 from curation.taxonomy.built_in import TAXONOMY
 from db.models import Run
+from pages.components.shared import formatting, overlap_found, page_runs
 from pages.components.shared.charts.palette import DARK, ERRORS, LIGHT, Palette
-from pages.components.shared.formatting import markup
-from pages.components.shared.formatting.decimals import decimals, percentages
-from pages.components.shared.formatting.diff import MAX_WORDS, diff
-from pages.components.shared.formatting.label import plain
-from pages.components.shared.runs import overlap_texts, progress_view
+from pages.components.shared.formatting import MAX_WORDS, decimals, diff, percentages, plain
 from tests.support.checkout import ROOT
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 from tests.support.hostile import TEXTS, stored
@@ -54,7 +51,7 @@ def shown(label: str) -> str:
 def emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Everything that is passed to Streamlit as HTML."""
     found: list[str] = []
-    monkeypatch.setattr(markup.st, "html", lambda body, **_: found.append(str(body)))
+    monkeypatch.setattr(formatting.st, "html", lambda body, **_: found.append(str(body)))
     return found
 
 
@@ -128,7 +125,7 @@ def test_no_label_is_markup(text: str) -> None:
 
 def test_a_name_in_a_cookie_cannot_end_its_string_or_script(emitted: list[str]) -> None:
     for text in TEXTS.values():
-        markup.remember("hedgerow_reviewer", text)
+        formatting.remember("hedgerow_reviewer", text)
         value = re.fullmatch(
             r"<script>document\.cookie = 'hedgerow_reviewer=([^;]*); path=/; max-age=31536000; "
             r"SameSite=Strict';</script>",
@@ -139,16 +136,16 @@ def test_a_name_in_a_cookie_cannot_end_its_string_or_script(emitted: list[str]) 
 
 def test_an_unescaped_string_is_refused(emitted: list[str]) -> None:
     with pytest.raises(TypeError):
-        markup.show("<b>bold</b>")  # type: ignore[arg-type]
-    markup.show(Markup("<p>{}</p>").format("<b>bold</b>"))
+        formatting.emit("<b>bold</b>")  # type: ignore[arg-type]
+    formatting.emit(Markup("<p>{}</p>").format("<b>bold</b>"))
     assert emitted == ["<p>&lt;b&gt;bold&lt;/b&gt;</p>"]
 
 
 def test_elements_outside_the_app_have_its_colour_scheme() -> None:
     """Dialogs are outside the element that Streamlit gives a scheme. Dark ones used to have dark
     text."""
-    assert ":root { color-scheme: dark; }" in markup.style_sheet("dark")
-    assert "color-scheme" not in markup.style_sheet()
+    assert ":root { color-scheme: dark; }" in formatting.style_sheet("dark")
+    assert "color-scheme" not in formatting.style_sheet()
 
 
 def test_numbers_in_tables_have_minus_signs_and_stay_numbers() -> None:
@@ -166,18 +163,16 @@ def test_numbers_in_tables_have_minus_signs_and_stay_numbers() -> None:
 def test_overlapping_texts_are_escaped_and_linked_to_their_card() -> None:
     texts = dict.fromkeys(("Its text", "In the release", "Shared", "Benchmark"), HOSTILE)
     row = {"Card": "/review?variant=abc", "Item": 1234} | texts
-    several = overlap_texts.table([row], with_benchmark=True)
+    several = overlap_found.text_table([row], with_benchmark=True)
     assert "<img" not in several and several.count("&lt;img") == 4
     assert 'href="/review?variant=abc"' in several and "1,234" in several
-    single = overlap_texts.table([row | {"Card": None}], with_benchmark=False)
+    single = overlap_found.text_table([row | {"Card": None}], with_benchmark=False)
     assert "<a " not in single and "<td>–</td>" in single
     assert single.count("&lt;img") == 3 and ">Benchmark<" not in single
 
 
 def test_times_are_no_more_exact_than_they_are_known() -> None:
-    words = [
-        progress_view.duration(seconds) for seconds in (3, 44, 46, 80, 900, 5_399, 5_401, 9_000)
-    ]
+    words = [page_runs.duration(seconds) for seconds in (3, 44, 46, 80, 900, 5_399, 5_401, 9_000)]
     assert words == [
         *["less than a minute"] * 2,
         *(f"about {minutes} min" for minutes in (1, 1, 15, 90)),
@@ -212,7 +207,7 @@ def test_the_time_left_waits_for_enough_steps_and_then_does_not_jump(
     for (seconds, run.step), expected in zip(moments, minutes, strict=True):
         run.heartbeat_at = began + timedelta(seconds=seconds)
         wanted = "" if expected is None else f"about {expected} min left"
-        assert progress_view.time_left(run) == wanted
+        assert page_runs.time_left(run) == wanted
 
 
 THEME = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text("utf-8"))["theme"]
@@ -288,7 +283,7 @@ def test_streamlits_theme_has_the_same_colours(colours: Palette) -> None:
 
 def test_neither_style_sheets_nor_components_have_colours_of_their_own() -> None:
     assert re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(|light-dark\(", STYLE) == []
-    defined = re.findall(r"^ *(--[\w-]+):", str(markup.style_sheet()), re.MULTILINE)
+    defined = re.findall(r"^ *(--[\w-]+):", str(formatting.style_sheet()), re.MULTILINE)
     assert set(re.findall(r"var\((--hg-[\w-]+)\)", STYLE)) <= set(defined)
     for path in [*(ROOT / "pages").rglob("*.py"), *(ROOT / "pages").rglob("*.js")]:
         if path.name != "palette.py":

@@ -14,8 +14,8 @@ PRIVATE_OF_STREAMLIT = {
     "streamlit.errors": ["StreamlitAuthError"],
     "streamlit.delta_generator": ["DeltaGenerator"],  # for types
 }
-"""The imports of error_messages.py (see its ``guard_callbacks``) and of signin.py: whether a page
-runs in this thread, and the error for a wrong sign-in configuration."""
+"""The imports of error_messages.py (see its ``guard_callbacks``) and of current_user.py: whether a
+page runs in this thread, and the error for a wrong sign-in configuration."""
 
 
 def nodes(path: Path) -> Iterator[ast.AST]:

@@ -16,10 +16,10 @@ from db.engine import writing
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
 from db.runs import get_run
 from db.settings import HUB_TOKEN, Settings
-from pages.components.shared.runs import background
+from pages.components.shared import page_runs
 from pages.components.shared.shell.open_project import tell
-from pages.components.train import kind_choice
-from pages.components.train.language import section_choice as language_choice
+from pages.components.train import language_sections as language_choice
+from pages.components.train import section_choice
 from pages.components.train.section_choice import SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.looks import opened
@@ -39,7 +39,8 @@ def page(section: str = TRAIN, **address: str) -> AppTest:
 
 def language_page(section: str = language_choice.TRAIN, **state: object) -> AppTest:
     return opened(
-        "train", {kind_choice.SIDE: kind_choice.LANGUAGE, language_choice.SECTION: section} | state
+        "train",
+        {section_choice.SIDE: section_choice.LANGUAGE, language_choice.SECTION: section} | state,
     )
 
 
@@ -76,7 +77,7 @@ def environments(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     def start(settings: Settings, run: Run, environment: Mapping[str, str] | None = None) -> None:
         found.append(dict(environment or {}))
 
-    monkeypatch.setattr(background, "start_process", start)
+    monkeypatch.setattr(page_runs, "start_process", start)
     return found
 
 

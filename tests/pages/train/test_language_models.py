@@ -14,7 +14,7 @@ from db.models import RunState
 from db.runs import get_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask
-from pages.components.train.language.section_choice import ARMS, PROVIDER, RESULTS, TRAIN
+from pages.components.train.language_sections import ARMS, PROVIDER, RESULTS, TRAIN
 from pages.components.train.section_choice import NEVIR
 from tests.pages.conftest import Wording, unsafe_texts
 from tests.pages.looks import change, charts, newest, page_text, use

@@ -13,7 +13,7 @@ from db.models import Run, RunState, Split, TypeVersion
 from db.runs import create_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask, tell
-from pages.components.train.results import tradeoff_section
+from pages.components.train import tradeoff_section
 from pages.components.train.section_choice import RESULTS, RUNS, SECTION, STUDIES, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import Wording, unsafe_texts

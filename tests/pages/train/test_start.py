@@ -23,10 +23,10 @@ from db.models import Run, RunState, Split
 from db.run_folders import log_file
 from db.runs import create_run, get_run, list_runs
 from db.settings import HUB_TOKEN, load_settings
-from pages.components.shared.runs import background
+from pages.components.shared import page_runs
 from pages.components.shared.shell.open_project import ask, tell
+from pages.components.train.recipe_editor import OWN, PRESET
 from pages.components.train.section_choice import RESULTS, SECTION, STUDIES, TRAIN
-from pages.components.train.start.recipe_editor import OWN, PRESET
 from tests.cli.commands import complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.pages.conftest import Wording, unsafe_texts
@@ -139,7 +139,7 @@ def test_a_base_that_is_not_an_encoder_and_a_process_that_cannot_start_leave_no_
     app.button("train-click").click().run()
     assert "BertForSequenceClassification" in page_text(app) and started == []
     assert ask(list_runs) == []
-    monkeypatch.setattr(background, "start_process", run_process.start_process)
+    monkeypatch.setattr(page_runs, "start_process", run_process.start_process)
     monkeypatch.setattr("db.run_process.sys.executable", str(tmp_path / "nowhere" / "python"))
     box(app).set_value("batch_size: 4").run()
     start(app)
@@ -408,12 +408,12 @@ def _push_box() -> None:
     from db.runs import get_run
     from pages.components.shared.shell import error_messages
     from pages.components.shared.shell.open_project import ask
-    from pages.components.train.results import publish_model
+    from pages.components.train import summary_section
 
     error_messages.guard_callbacks()
     error_messages.show_callback_errors()
     run = ask(get_run, 1)
-    publish_model.show(run)
+    summary_section.publish(run)
 
 
 def push_box() -> AppTest:

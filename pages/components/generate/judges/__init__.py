@@ -1,1 +1,0 @@
-"""The Judges section of the Generate page."""

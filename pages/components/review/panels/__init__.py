@@ -1,1 +1,0 @@
-"""The panels that open below and next to the card."""

@@ -1,1 +1,0 @@
-"""Choosing a chat model, its key, and what it will cost."""

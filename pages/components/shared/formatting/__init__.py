@@ -1,1 +1,0 @@
-"""Formatting of texts, times and diffs; the only code that emits HTML."""

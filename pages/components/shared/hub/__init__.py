@@ -1,1 +1,0 @@
-"""Publishing on the Hugging Face Hub from a page."""

@@ -1,0 +1,259 @@
+"""The overlap of a release with benchmarks, computed outside the page, as tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.release.overlap import EXAMPLES, SHORTEST, SIDES
+from curation.release.overlap_results import OverlapWithTest, kept
+from curation.tables.spreadsheets import csv_bytes
+from db.models import Release
+from pages.components.shared import formatting
+from pages.components.shared.formatting import join, percentages
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import made_in_background
+from training.benchmarks.contamination import compare, compare_bundled_texts, missing
+from training.retention.bundled_texts import texts_hash
+
+Row = dict[str, Any]
+
+
+def compared(release: Release, *, n: int = SHORTEST) -> list[OverlapWithTest] | None:
+    """The overlap of a release with every stored benchmark; None while it is computed.
+
+    Earlier results are read from the data folder.
+    """
+    make = partial(open_project.ask, compare, _folder(), release, n=n)
+    return _compared(release.content_hash, n, make)
+
+
+def bundled_texts_compared() -> list[OverlapWithTest] | None:
+    """The overlap of the bundled retention texts with every stored benchmark."""
+    return _compared(texts_hash(), SHORTEST, partial(compare_bundled_texts, _folder()))
+
+
+def _compared(
+    content_hash: str, n: int, make: Callable[[], list[OverlapWithTest]]
+) -> list[OverlapWithTest] | None:
+    new = missing(_folder(), content_hash, n=n)
+    if not new:
+        return kept(_folder(), content_hash, n=n)
+    keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
+    return made_in_background(("overlap", content_hash, n, keys), make)
+
+
+def _folder() -> Path:
+    return open_project.settings().data_folder
+
+
+def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
+    """Draw how much each benchmark shares with the release.
+
+    Returns:
+        The benchmark whose row is selected, or all of them if none is.
+    """
+    problems = any(entry.problem for entry in found)
+    rows = [(row := _row(entry)) | {"Benchmark": _name(row)} for entry in found]
+    left_out = {"Data"} if problems else {"Data", "Problem"}
+    chosen = st.dataframe(
+        percentages(
+            [{name: row[name] for name in row if name not in left_out} for row in rows], "Share"
+        ),
+        hide_index=True,
+        key="overlap-table",
+        placeholder="–",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "Benchmark": st.column_config.TextColumn(width=220),
+            "Items": st.column_config.NumberColumn(format="localized"),
+            "Overlapping": st.column_config.NumberColumn(
+                format="localized",
+                help="Items with a text that shares this many consecutive words with a text of the "
+                "release.",
+            ),
+            "Whole text": st.column_config.NumberColumn(
+                format="localized",
+                help="Items with a text that is identical to a text of the release.",
+            ),
+        },
+    )
+    selected = [at for at in chosen["selection"]["rows"] if at < len(found)]
+    return [found[at] for at in selected] or list(found)
+
+
+def by_field(found: Sequence[OverlapWithTest]) -> None:
+    """The overlap by field of the release and side of the benchmark."""
+    rows = field_rows([entry for entry in found if entry.shares])
+    if not rows:
+        return
+    count = st.column_config.NumberColumn(format="localized")
+    st.text("Overlapping items by field of the release")
+    st.dataframe(
+        [{"Benchmark": _name(row)} | {name: row[name] for name in FIELD_COLUMNS} for row in rows],
+        hide_index=True,
+        key="overlap-fields-table",
+        column_config={"Benchmark": st.column_config.TextColumn(width=220)}
+        | dict.fromkeys(FIELD_COLUMNS[1:], count),
+    )
+    st.caption(
+        "A query is what a benchmark asks or compares (SemAntoNeg's input, the first sentence of a "
+        "pair). A document is what the query is compared with. An item can count in several fields."
+    )
+
+
+FIELD_COLUMNS = (
+    "Field of the release",
+    "In queries",
+    "In documents",
+    "Whole text in queries",
+    "Whole text in documents",
+)
+
+
+def field_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
+    """One row per benchmark and field of the release: how many items overlap on each side."""
+    rows = []
+    for entry in found:
+        parts = {(part.field, part.side): part for part in entry.fields or ()}
+        for field in dict.fromkeys(field for field, _ in parts):
+            query, document = (parts[field, side] for side in SIDES)
+            figures = (query.overlapping, document.overlapping, query.exact, document.exact)
+            named = zip(FIELD_COLUMNS, (field, *figures), strict=True)
+            rows.append({"Benchmark": entry.title, "Data": entry.data, **dict(named)})
+    return rows
+
+
+def _name(row: Row) -> str:
+    return f"{row['Benchmark']} ({row['Data']})"
+
+
+def _row(entry: OverlapWithTest) -> Row:
+    found = entry.overlap
+    row: Row = {"Benchmark": entry.title, "Data": entry.data}
+    if entry.problem:
+        figures: Row = dict.fromkeys(("Overlapping", "Items", "Share", "Whole text"))
+    else:
+        figures = {
+            "Overlapping": found.overlapping,
+            "Items": found.samples,
+            "Share": found.share,
+            "Whole text": found.exact,
+        }
+    return row | figures | {"Problem": entry.problem}
+
+
+def examples(found: Sequence[OverlapWithTest]) -> None:
+    """The texts that overlap, as a table; the first ones of each benchmark."""
+    rows = example_rows(found)
+    if not rows:
+        return
+    formatting.emit(
+        text_table([row | {"Benchmark": _name(row)} for row in rows], with_benchmark=len(found) > 1)
+    )
+    if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
+        st.caption(
+            f"The first {EXAMPLES} overlapping texts of each benchmark, exact matches first."
+        )
+
+
+def example_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
+    """One row per benchmark text that shares words with the release."""
+    return [
+        {
+            "Benchmark": entry.title,
+            "Data": entry.data,
+            "Item": example.sample + 1,
+            "Shared": "the whole text" if example.exact else example.words,
+            "Its text": example.text,
+            "In the release": example.release_text,
+            "Card": f"/review?variant={uid}" if uid else None,
+        }
+        for entry in found
+        for example, uid in zip(entry.overlap.examples, entry.records, strict=True)
+    ]
+
+
+def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> None:
+    """The counts and the texts as CSV."""
+    parts = {
+        "Counts": ("overlap", [_row(entry) for entry in found]),
+        "Fields": ("overlap-fields", field_rows(found)),
+        "Texts": ("overlap-texts", example_rows(found)),
+    }
+    with st.container(horizontal=True):
+        for label, (name, rows) in parts.items():
+            if rows:
+                st.download_button(
+                    f"{label} (CSV)",
+                    _csv(rows),
+                    f"hedgerow-release-{release.number}-{name}-{n}.csv",
+                    "text/csv",
+                    key=f"overlap-csv-{name}",
+                    type="tertiary",
+                    icon=":material/download:",
+                    on_click="ignore",
+                )
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    return csv_bytes(list(rows[0]), [list(row.values()) for row in rows])
+
+
+# -- The texts that a release shares with benchmarks, each row as high as its texts ---------------
+
+
+HEADS = {
+    "Card": "Card",
+    "Its text": "Benchmark text",
+    "In the release": "Release text",
+    "Shared": "Shared words",
+    "Item": "Item",
+    "Benchmark": "Benchmark",
+}
+"""Name of a column in the file → its head in the table."""
+
+_CARD = "Opens the variant in Review in a new tab. For an anchor, it opens one of its variants."
+
+
+def text_table(rows: Sequence[Mapping[str, Any]], *, with_benchmark: bool) -> Markup:
+    """The rows in order; a table longer than the window scrolls separately.
+
+    Args:
+        rows: with the keys of `HEADS`.
+        with_benchmark: whether to draw the last column.
+    """
+    names = list(HEADS) if with_benchmark else list(HEADS)[:-1]
+    heads = (Markup('<th scope="col">{}</th>').format(HEADS[name]) for name in names)
+    return Markup(
+        '<div class="hg-found" tabindex="0" role="region" aria-label="Overlapping texts">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(join(heads), join(_text_row(row, names) for row in rows))
+
+
+def _text_row(row: Mapping[str, Any], names: Sequence[str]) -> Markup:
+    cells: dict[str, str | Markup] = {
+        "Card": _card(row["Card"]),
+        "Its text": _text(row["Its text"]),
+        "In the release": _text(row["In the release"]),
+        "Shared": _text(row["Shared"]),
+        "Item": f"{row['Item']:,}",
+        "Benchmark": row["Benchmark"],
+    }
+    return Markup("<tr>{}</tr>").format(
+        join(Markup("<td>{}</td>").format(cells[name]) for name in names)
+    )
+
+
+def _card(address: str | None) -> str | Markup:
+    if address is None:
+        return "–"
+    return Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(address, _CARD)
+
+
+def _text(text: str) -> Markup:
+    return Markup('<span dir="auto">{}</span>').format(text)

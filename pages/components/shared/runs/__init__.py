@@ -1,1 +1,0 @@
-"""Runs on a page: starting, following, limiting and restarting them."""

@@ -1,1 +1,0 @@
-"""Tables of scores, and the data that models are measured with."""

@@ -1,1 +1,0 @@
-"""How variants and guidelines are drawn, and the warnings while somebody writes a variant."""

@@ -1,1 +1,0 @@
-"""The language model side of the Train page."""

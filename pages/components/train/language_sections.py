@@ -1,0 +1,354 @@
+"""The sections for language models: the next run, the results, and the comparison of arms."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.formatting import counted
+from curation.release.freezing import release_numbers
+from db.models import Run, RunState
+from db.runs import STOPPED, UNFINISHED
+from pages.components.shared import formatting, links, page_runs
+from pages.components.shared.formatting import percentages
+from pages.components.shared.shell import error_messages, frame, open_project
+from pages.components.train import curves_view, language_form, language_provider
+from pages.components.train.language_form import ARM_LABELS
+from pages.components.train.section_choice import choose_run, remember
+from training.finetune import checkpoints
+from training.llm.card import shown
+from training.llm.figures import HELD_OUT_LOSS, NAMES, RIGHT, SHARES, SHORT
+from training.llm.request import list_language_finetunings, request_of
+from training.llm.study import ArmRow, arm_rows, list_language_studies
+from training.models.display_names import short_name
+from training.studies.members import trials
+
+
+def language_sections() -> str:
+    """Draw the chosen section and return its name."""
+    section = frame.section(SECTIONS, key=SECTION)
+    if section == RESULTS:
+        _run_results()
+    elif section == ARMS:
+        _ablation()
+    elif section == PROVIDER:
+        language_provider.show()
+    else:
+        _next_run()
+    return section
+
+
+# -- The names of the sections for language models, and links to the results of a run -------------
+
+
+SECTION = "part"
+"""Key of the section choice, and its name in the URL."""
+
+TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Ablation", "Provider")
+
+
+def show_language_run(run_id: int) -> None:
+    """Go to the results of a run; for callbacks."""
+    st.session_state[SECTION] = RESULTS
+    remember(run_id)
+
+
+def title(run: Run) -> str:
+    """The base model, the release and the arm of a run."""
+    request = request_of(run)
+    return (
+        f"{short_name(request.base)} on release {request.release}, {ARM_LABELS[request.recipe.arm]}"
+    )
+
+
+def named(run: Run) -> str:
+    """The label of a run in a menu: its number, title, date and state."""
+    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
+    return f"Run {run.id}: {title(run)}, {when}, {page_runs.STATES[run.state]}"
+
+
+# -- The next run for a language model, the runs in progress, and the latest one ------------------
+
+
+_PROBLEM = "llm_again_problem"
+
+_IDEA = (
+    "Hedgerow turns a release into questions: do two sentences have opposite meanings? The "
+    "answer is Yes for a sentence and its negation, and No for a sentence and its hedge. A causal "
+    "language model learns the answers with LoRA, as in section 5.2 of the paper."
+)
+
+
+def _next_run() -> None:
+    """Draw the section."""
+    st.text(_IDEA)
+    runs = open_project.ask(list_language_finetunings)
+    studies = [run for run in open_project.ask(list_language_studies) if run.state in UNFINISHED]
+    active = [
+        run
+        for run in reversed(runs)
+        if run.state == RunState.RUNNING or (run.state in UNFINISHED and not run.group)
+    ]
+    for study in studies:
+        st.text(f"Run {study.id} is an ablation. Its training runs take turns with others.")
+    for run in active:
+        page_runs.follow(run, title=title(run), more=curves_view.live_language)
+    if not active and runs and runs[0].state not in UNFINISHED:
+        _ended(runs[0])
+    error_messages.show_kept(_PROBLEM)
+    if numbers := open_project.ask(release_numbers):
+        language_form.box(numbers, busy=bool(active or studies))
+    else:
+        st.text("The questions are made from a release, but there is none yet.")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+
+
+def _ended(run: Run) -> None:
+    """The outcome of the newest run, with a button to its results or to continue it."""
+    if run.state in STOPPED and not run.group:
+        stopped(run)
+        return
+    if run.state != RunState.DONE:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="llm-ended"):
+        st.text(f"Run {run.id} is done. {outcome(run)}", width="stretch")
+        st.button(
+            "Show results",
+            key=f"llm-show-{run.id}",
+            on_click=show_language_run,
+            args=(run.id,),
+        )
+
+
+def outcome(run: Run) -> str:
+    """How many questions a finished run answers correctly."""
+    before, after = run.result["before"], run.result["after"]
+    if not after:
+        return "It was not evaluated, because its release has no validation split."
+    return (
+        f"The model answers {after['right']:.1%} of the validation questions correctly; its base "
+        f"model answers {before['right']:.1%}."
+    )
+
+
+def stopped(run: Run) -> None:
+    """A run that stopped early: the reason, and a button to continue it."""
+    reached = checkpoints.step_reached(open_project.settings().data_folder / run.folder)
+    label = f"Continue from step {reached:,}" if reached else "Start again"
+    again = None if run.group else lambda: _again(run)
+    page_runs.stopped(run, again=again, label=label)
+
+
+def _again(run: Run) -> None:
+    st.session_state[SECTION] = TRAIN
+    with error_messages.kept_for(_PROBLEM):
+        page_runs.start_again(run)
+
+
+# -- Results of finetuning language models: one run in full, and a table of all -------------------
+
+
+def _run_results() -> None:
+    """The chosen run, then all of them."""
+    runs = open_project.ask(list_language_finetunings)
+    ended = [run for run in runs if run.state not in UNFINISHED]
+    if not ended:
+        links.no_results(
+            "No language model has been finetuned yet. Start a run under Train.",
+            section=TRAIN,
+            key=SECTION,
+        )
+        return
+    run = choose_run({run.id: run for run in ended}, named=named)
+    if run.state == RunState.DONE:
+        _outcome(run)
+    else:
+        stopped(run)
+    st.header("Training curves", anchor=False)
+    curves_view.show_language(run)
+    _model(run)
+    page_runs.log(run)
+    _all([run for run in ended if run.state == RunState.DONE])
+
+
+def _outcome(run: Run) -> None:
+    result, pairs = run.result, run.result["pairs"]
+    left = (
+        f" (left out as too long: {counted(pairs['too_long'], 'pair')})"
+        if pairs["too_long"]
+        else ""
+    )
+    st.text(
+        f"Finetuned on {counted(pairs['train'], 'question pair')}{left} of release "
+        f"{result['release']} in {counted(result['steps'], 'step')}. With evaluation, this took "
+        f"{page_runs.duration(result['seconds'])} on {result['device']}. "
+        f"{outcome(run)}"
+        if result["after"]
+        else f"Finetuned on {counted(pairs['train'], 'question pair')}. {outcome(run)}"
+    )
+    if result["after"]:
+        st.dataframe(
+            [
+                {
+                    "Metric": title[0].upper() + title[1:],
+                    "Before": shown(name, result["before"][name]),
+                    "After": shown(name, result["after"][name]),
+                }
+                for name, title in NAMES.items()
+                if name in result["after"]
+            ],
+            hide_index=True,
+            key="llm-figures",
+        )
+
+
+def _model(run: Run) -> None:
+    """The adapter's folder and recipe."""
+    folder = open_project.settings().data_folder
+    if run.state == RunState.DONE:
+        st.header("The model", anchor=False)
+        st.text("Adapter:")
+        st.code(str(folder / run.result["model"]), language=None)
+        if run.result["merged"]:
+            st.text("Merged model:")
+            st.code(str(folder / run.result["merged"]), language=None)
+    with st.expander("Recipe", icon=":material/tune:"):
+        st.code(request_of(run).recipe.to_yaml(), language=None)
+
+
+def _all(done: Sequence[Run]) -> None:
+    """Every finished run, newest first."""
+    if len(done) < 2:
+        return
+    st.header("All runs", anchor=False)
+    st.dataframe(
+        percentages([_line(run) for run in done], "Correct before", "Correct after"),
+        hide_index=True,
+        key="llm-runs",
+        column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},
+    )
+
+
+def _line(run: Run) -> dict[str, Any]:
+    request, result = request_of(run), run.result
+    return {
+        "Run": run.id,
+        "When": formatting.local(run.created_at).replace(tzinfo=None),
+        "Base": short_name(request.base),
+        "Release": request.release,
+        "Questions about": ARM_LABELS[request.recipe.arm],
+        "Pairs": result["pairs"]["train"],
+        "Epochs": request.recipe.epochs,
+        "Steps": result["steps"],
+        "Correct before": result["before"].get(RIGHT),
+        "Correct after": result["after"].get(RIGHT),
+        "Minutes": round(result["seconds"] / 60, 1),
+    }
+
+
+# -- Comparison of the arms: all, only negation, only hedging (the paper's Table 3) ---------------
+
+
+_ARMS_PROBLEM = "llm_arms_problem"
+
+_ABLATION_IDEA = (
+    "What does each half of the data teach? A study finetunes the same model on all of the "
+    "paper's types, on negation only, and on hedging only. All three models answer the same "
+    "validation questions, about negations and hedges of any type."
+)
+
+
+def _ablation() -> None:
+    """The study in progress, and the results of the chosen one."""
+    st.text(_ABLATION_IDEA)
+    runs = open_project.ask(list_language_studies)
+    for run in runs:
+        if run.state in UNFINISHED:
+            page_runs.follow(run, title=_title(run), more=_states)
+    error_messages.show_kept(_ARMS_PROBLEM)
+    if not runs:
+        links.no_results(
+            "There is no study yet. Under Train, choose a model and press “Run the ablation”.",
+            section=TRAIN,
+            key=SECTION,
+        )
+        return
+    by_id = {run.id: run for run in runs}
+    chosen = by_id[
+        st.selectbox(
+            "Study",
+            list(by_id),
+            format_func=lambda key: _named(by_id[key]),
+            key=f"llm-study-{max(by_id)}",  # a new widget when the choices change
+        )
+    ]
+    if chosen.state not in (*UNFINISHED, RunState.DONE):
+        page_runs.stopped(chosen, again=lambda: _continue_ablation(chosen), label="Continue")
+    _table(chosen)
+
+
+def _title(run: Run) -> str:
+    base = short_name(run.parameters["base"])
+    return f"ablation of {base} on release {run.parameters['release']}"
+
+
+def _named(run: Run) -> str:
+    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
+    return f"Run {run.id}: {_title(run)}, {when}, {page_runs.STATES[run.state]}"
+
+
+def _states(run: Run) -> None:
+    """The state of each run of a study in progress."""
+    st.text(
+        "\n".join(
+            f"{trial.label}: {page_runs.STATES[trial.run.state]} (run {trial.run.id})"
+            for trial in open_project.ask(trials, run)
+        )
+    )
+
+
+def _table(run: Run) -> None:
+    rows = arm_rows(open_project.ask(trials, run))
+    columns = {row.label: _column(row) for row in rows}
+    names = list(dict.fromkeys(name for column in columns.values() for name in column))
+    table: list[dict[str, str | None]] = [
+        {"": name, **{label: column[name] for label, column in columns.items()}} for name in names
+    ]
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="llm-arms",
+        placeholder="–",
+    )
+    st.caption(
+        "Values before → after training. The first three rows are the shares of validation "
+        "questions answered correctly: all, those about negations (Yes), and those about hedges "
+        "and paraphrases (No). The loss is averaged over the answers to all of them."
+    )
+    for sentence in run.parameters["told"]:
+        st.text(sentence)
+
+
+def _column(row: ArmRow) -> dict[str, str | None]:
+    """The results of an arm. Arms are columns, so that the table fits a narrow window."""
+    return {
+        **{SHORT[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
+        "Pairs": None if row.pairs is None else f"{row.pairs:,}",
+        "Steps": None if row.steps is None else f"{row.steps:,}",
+        "Run": str(row.run.id),
+        "State": page_runs.STATES[row.run.state],
+    }
+
+
+def _change(row: ArmRow, name: str) -> str | None:
+    """A metric before and after training."""
+    if name not in row.after:
+        return None
+    before, after = shown(name, row.before[name]), shown(name, row.after[name])
+    return f"{before.removesuffix('%')} → {after}"
+
+
+def _continue_ablation(run: Run) -> None:
+    """Continue a study that stopped; its finished runs are kept."""
+    with error_messages.kept_for(_ARMS_PROBLEM):
+        page_runs.start_again(run)

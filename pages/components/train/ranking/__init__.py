@@ -1,1 +1,0 @@
-"""Finetuning on NevIR's pairs: starting it, following it, comparing the results."""

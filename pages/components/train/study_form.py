@@ -1,0 +1,290 @@
+"""Studies: groups of training runs that differ in one thing and are compared."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import streamlit as st
+
+from curation.release.freezing import release_numbers
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared import formatting, page_runs
+from pages.components.shared.scores import known_data
+from pages.components.shared.shell import current_user, error_messages, open_project
+from pages.components.train import recipe_editor, section_choice, study_outcome, training_form
+from training.benchmarks.tasks.general import SUITES
+from training.data.composition import Composition
+from training.finetune.fitting import LARGEST_SEED
+from training.recipe.presets import PRESETS, recipe_for
+from training.recipe.schema import Recipe
+from training.recipe.yaml_text import parse_recipe
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.designs import QUESTIONS, Study
+from training.studies.members import trials
+from training.studies.study_run import (
+    Measured,
+    Planned,
+    list_studies,
+    plan_study,
+    preset_for,
+    request_study,
+)
+
+HEADINGS: Mapping[Study, str] = MappingProxyType(
+    {
+        Study.DATA: "Negation and hedging",
+        Study.TRIPLES: "Number of triples",
+        Study.TYPES: "One type left out",
+        Study.WRITERS: "Rules and language models",
+        Study.SOURCES: "Other people's triples",
+    }
+)
+"""Titles of the studies."""
+
+PLANNED_SECONDS = 60.0
+"""Seconds for which an estimate is cached: in a large project, 20 of them take a second."""
+
+FITTING, OWN = "the preset that suits each study", "your own recipe, from the Train section"
+
+_RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
+_BENCHMARKS, _SUITES = "study-benchmarks", "study-suites"
+
+
+def show() -> None:
+    """The study in progress, the studies that can be started, and their results."""
+    runs = open_project.ask(list_studies)
+    numbers = open_project.ask(release_numbers)
+    active = next((run for run in runs if run.state in UNFINISHED), None)
+    if active is not None:
+        page_runs.follow(active, title=_title(active), more=_trainings)
+    if numbers:
+        _ask(numbers, active)
+    else:
+        st.text("A study compares training runs on one release. Create a release first.")
+        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+    error_messages.show_kept(_PROBLEM)
+    if runs:
+        _results(runs)
+
+
+def mention() -> bool:
+    """Draw a line about the study in progress; whether there is one."""
+    active = [run for run in open_project.ask(list_studies, limit=5) if run.state in UNFINISHED]
+    for run in active:
+        with st.container(
+            horizontal=True, vertical_alignment="center", border=True, key="train-study"
+        ):
+            st.text(
+                f"Run {run.id}, the {_title(run)}, is in progress. Other training runs take "
+                "turns with its own.",
+                width="stretch",
+            )
+            st.button("Show details", key="train-show-study", on_click=_show_studies)
+    return bool(active)
+
+
+def _show_studies() -> None:
+    st.session_state[section_choice.SECTION] = section_choice.STUDIES
+
+
+def _title(run: Run) -> str:
+    return f"study “{HEADINGS[Study(run.parameters['study'])]}” on release {_release(run)}"
+
+
+def _release(run: Run) -> int:
+    return int(run.parameters["release"])
+
+
+def _trainings(run: Run) -> None:
+    """The state of each run of a study in progress."""
+    found = open_project.ask(trials, run)
+    st.text(
+        "\n".join(
+            f"{trial.label}: {page_runs.STATES[trial.run.state]} (run {trial.run.id})"
+            for trial in found
+        )
+    )
+
+
+@current_user.for_leads("start studies")
+def _ask(numbers: list[int], active: Run | None) -> None:
+    """The studies, each with its button and estimated time.
+
+    Args:
+        active: the study in progress, which must end before the next one can start.
+    """
+    st.text(
+        "A study is a group of full training runs that differ in one respect. They run one after "
+        "another. You can close the browser."
+    )
+    if active is not None:
+        st.text(f"You can start the next study when run {active.id} has ended.")
+    chosen = _recipe()
+    number = st.session_state.get(_RELEASE)
+    data = training_form.composition_of(number if number in numbers else numbers[0])
+    try:
+        bases = {study: _base(study, data.release or 0, chosen) for study in Study}
+    except HedgerowError as error:
+        error_messages.show(
+            f"The recipe in the Train section is not valid yet. {error}", key="base"
+        )
+        return
+    for study, (base, called) in bases.items():
+        _card(study, data, base, called, busy=active is not None)
+    with st.expander("Advanced: release, seed, benchmarks", icon=":material/tune:"):
+        _advanced(numbers)
+
+
+def _recipe() -> str:
+    """Choose the recipe of all runs: `FITTING`, the id of a preset, or `OWN`."""
+    own = [OWN] if recipe_editor.text("") else []  # a user who edited a recipe wants it
+    chosen: str = st.selectbox(
+        "Recipe",
+        [*own, FITTING, *PRESETS],
+        format_func=lambda key: PRESETS[key].label if key in PRESETS else key,
+        key=f"study-recipe-{len(own)}",
+        persist_state="session",
+        width=400,
+        help="All runs of a study use this recipe, except for what the study varies. You can edit "
+        "the recipe in the Train section.",
+    )
+    return chosen
+
+
+def _base(study: Study, number: int, chosen: str) -> tuple[Recipe, str]:
+    """The recipe for a study of a release, and its name.
+
+    Args:
+        chosen: what `_recipe` returns.
+    """
+    if chosen == OWN:
+        return parse_recipe(recipe_editor.text("")), "your edited recipe"
+    wanted = training_form.plan_of(number)
+    preset = PRESETS.get(chosen) or preset_for(study, wanted)
+    return recipe_for(preset, wanted), f"the “{preset.id}” preset"
+
+
+@st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
+def _planned(study: Study, number: int, recipe: str) -> Planned:
+    base, data = Recipe.model_validate_json(recipe), training_form.composition_of(number)
+    return open_project.ask(plan_study, study, data=data, base=base)
+
+
+def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: bool) -> None:
+    planned = _planned(study, data.release or 0, base.model_dump_json())
+    possible = not planned.design.obstacle
+    with st.container(border=True, key=f"study-card-{study}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.header(HEADINGS[study], anchor=False, width="stretch")
+            if possible:
+                with st.popover("How it works", icon=":material/help:"):
+                    for sentence in planned.design.notes:
+                        st.text(sentence)
+            st.button(
+                "Run this study",
+                key=f"study-start-{study}",
+                icon=":material/science:",
+                disabled=busy or not possible,
+                on_click=_start,
+                args=(study, data, base),
+            )
+        text = f"Not possible with this release. {planned.design.obstacle}"
+        if possible:
+            text = f"{_plan_text(planned)} Uses {called}, except for what the study varies."
+        st.text("\n".join(filter(None, [QUESTIONS[study], text, planned.design.caution])))
+
+
+def _plan_text(planned: Planned) -> str:
+    """The runs of a study, and about how long they take together."""
+    labels = ", ".join(arm.label for arm in planned.design.arms)
+    return (
+        f"{len(planned.design.arms)} runs, {page_runs.duration(sum(planned.seconds))} in "
+        f"total: {labels}."
+    )
+
+
+def _advanced(numbers: list[int]) -> None:
+    with st.container(horizontal=True):
+        st.selectbox("Release", numbers, key=_RELEASE, persist_state="session")
+        st.number_input(
+            "Seed",
+            0,
+            LARGEST_SEED,
+            DEFAULT_SEED,
+            key=_SEED,
+            persist_state="session",
+            help="All runs of a study use it.",
+        )
+    with st.container(horizontal=True):
+        st.multiselect(
+            "Benchmarks",
+            list(known_data()),
+            key=_BENCHMARKS,
+            placeholder="None",
+            persist_state="session",
+            help="The base encoder and all trained models are evaluated on these after training. "
+            "Add files on the Benchmarks page.",
+        )
+        st.multiselect(
+            "General tasks",
+            list(SUITES),
+            key=_SUITES,
+            placeholder="None",
+            persist_state="session",
+            help="Suites of mteb tasks. 'lite' is the one in the paper's Table 2; it takes hours "
+            "per model.",
+        )
+
+
+def _measured() -> Measured:
+    """The benchmarks to run after training."""
+    state, known = st.session_state, known_data()
+    data = tuple(known[name] for name in state.get(_BENCHMARKS, ()) if name in known)
+    return Measured(data, tuple(state.get(_SUITES, ())))
+
+
+def _start(study: Study, data: Composition, base: Recipe) -> None:
+    """Store a study and start its process; a problem is shown on the page."""
+    with error_messages.kept_for(_PROBLEM):
+        run = open_project.tell(
+            request_study,
+            open_project.settings(),
+            study,
+            data=data,
+            base=base,
+            measured=_measured(),
+            requested_by=current_user.reviewer_id(),
+            seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
+        )
+        page_runs.start_process_of(run)
+
+
+def _results(runs: list[Run]) -> None:
+    """The results of a study: the newest, unless another one is chosen."""
+    by_id = {run.id: run for run in runs}
+    st.header("Results", anchor=False)
+    chosen = st.selectbox(
+        "Study",
+        list(by_id),
+        format_func=lambda key: _named(by_id[key]),
+        key=f"study-chosen-{max(by_id)}",  # a new widget when the choices change
+    )
+    run = by_id[chosen]
+    if run.state not in (*UNFINISHED, RunState.DONE):
+        busy = any(other.state in UNFINISHED for other in runs)
+        page_runs.stopped(run, again=None if busy else lambda: _again(run))
+    study_outcome.draw(run)
+
+
+def _named(run: Run) -> str:
+    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
+    heading = HEADINGS[Study(run.parameters["study"])]
+    state = page_runs.STATES[run.state]
+    return f"Run {run.id}: {heading}, release {_release(run)}, {when}, {state}"
+
+
+def _again(run: Run) -> None:
+    """Continue a study that stopped; its finished runs are kept."""
+    with error_messages.kept_for(_PROBLEM):
+        page_runs.start_again(run)
