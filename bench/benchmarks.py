@@ -2,7 +2,7 @@
 
     python -m bench.benchmarks [--sentences 788] [--pairs 1383] [--rounds 1]
 
-Hedgerow (`training.benchmarks.results.measure`) encodes every distinct text once. The baseline
+Hedgerow (`training.benchmarks.scorers.interface`) encodes every distinct text once. The baseline
 calls `model.encode` in batches of 32, as the benchmarks' own scripts do, for each entry's input and
 its three candidates (SemAntoNeg), and for each query and its two documents (NevIR). The texts are
 synthetic, with the numbers and lengths of the real ones: 788 sentences in four forms, and 1,383
@@ -24,11 +24,11 @@ import numpy as np
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from training.benchmarks.definition import Benchmark
-from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.scorers.interface import measure
 from training.benchmarks.tasks.nevir import NevIR, pair
-from training.benchmarks.tasks.suites import suite
-from training.evaluation.semantoneg_questions import Forms
+from training.benchmarks.tasks.semantoneg import suite
+from training.evaluation.held_out import Forms
 
 BATCH = 32
 LIMITS = {"semantoneg": 0.35, "nevir": 0.55}

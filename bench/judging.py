@@ -13,14 +13,18 @@ from sklearn.metrics import roc_auc_score
 
 from curation.encoders.embeddings import encode_distinct, pair_cosines
 from training.benchmarks.definition import Benchmark
-from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.scorers.interface import measure
+from training.benchmarks.tasks.common_forms import M3Counterfactual
 from training.benchmarks.tasks.excluir import ExcluIR
-from training.benchmarks.tasks.m3 import M3Counterfactual
 from training.benchmarks.tasks.nevir import NevIR
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
-from training.evaluation.retrieval import mean_reciprocal_rank, retrieval_items
-from training.evaluation.sts import read_sts, spearman
+from training.evaluation.general_ability import (
+    mean_reciprocal_rank,
+    read_sts,
+    retrieval_items,
+    spearman,
+)
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

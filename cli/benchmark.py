@@ -40,12 +40,10 @@ from training.benchmarks.contamination import (
     compare,
     compare_bundled_texts,
 )
-from training.benchmarks.data.sources import require_data, require_hub
-from training.benchmarks.harness.names import KNOWN, LM_EVAL, TABLE_3
-from training.benchmarks.harness.tasks import require_task
+from training.benchmarks.harness_names import KNOWN, LM_EVAL, TABLE_3
+from training.benchmarks.harness_tasks import require_task
 from training.benchmarks.results.queries import of_run
-from training.benchmarks.results.unseen_antonyms import unseen_scores
-from training.benchmarks.runs.cost_forecast import plan_benchmarks
+from training.benchmarks.results.semantoneg_analyses import unseen_scores
 from training.benchmarks.runs.lifecycle import NotMeasured
 from training.benchmarks.runs.measured_models import (
     CHAT,
@@ -54,11 +52,11 @@ from training.benchmarks.runs.measured_models import (
     clean_model,
     require_fitting,
 )
-from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
+from training.benchmarks.runs.request import BenchmarkRequest, plan_benchmarks, request_benchmarks
 from training.benchmarks.scorers.architecture import known_architectures
 from training.benchmarks.scorers.prompted.wording import chosen_versions
-from training.benchmarks.tasks.general import SUITES
-from training.benchmarks.tasks.general_names import names_of, require_tasks
+from training.benchmarks.sources import require_data, require_hub
+from training.benchmarks.tasks.general import SUITES, names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
 
 # -- Running benchmarks ---------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from db.named_files import expanded, resolved
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.results.common_errors import CommonErrors, common_errors
 from training.benchmarks.results.queries import NEGATION, Scored, by_column, full_result, newest
-from training.benchmarks.tasks.suite_sentences import Built, Unturned
-from training.benchmarks.tasks.suites import (
+from training.benchmarks.tasks.semantoneg import (
     built_of,
     read_forms,
     release_forms,
@@ -30,6 +29,7 @@ from training.benchmarks.tasks.suites import (
     written,
     written_forms,
 )
+from training.benchmarks.tasks.suite_sentences import Built, Unturned
 
 # -- Writing a suite from the user's own sentences ------------------------------------------------
 

@@ -23,14 +23,19 @@ from hedgerow.models.provider import plan_of, store_finetuning
 from hedgerow.models.provider import request_of as provider_request_of
 from hedgerow.runs.progress import err, text_of
 from hedgerow.runs.running import located
-from training.llm.card import shown
-from training.llm.figures import NAMES, evaluations_of
-from training.llm.forecast import Forecast, forecast
-from training.llm.provider.request import KIND as AT_PROVIDER
-from training.llm.provider.request import LARGEST_SEED, MOST_EPOCHS
-from training.llm.recipe_text import chosen_recipe
-from training.llm.request import KIND, LanguageRequest, request_language_finetuning, request_of
-from training.runs.trainings import DEFAULT_SEED
+from training.encoder_run.trainings import DEFAULT_SEED
+from training.llm.card import FIGURE_NAMES, evaluations_of, shown
+from training.llm.provider_request import KIND as AT_PROVIDER
+from training.llm.provider_request import LARGEST_SEED, MOST_EPOCHS
+from training.llm.recipe import chosen_recipe
+from training.llm.request import (
+    Forecast,
+    LanguageRequest,
+    forecast,
+    request_language_finetuning,
+    request_of,
+)
+from training.models.finetuned import LANGUAGE_MODEL_KIND
 
 # -- training -------------------------------------------------------------------------------------
 
@@ -111,7 +116,7 @@ def train_language_model(
     show(
         result,
         as_json,
-        *sentences(KIND, result, more=False),
+        *sentences(LANGUAGE_MODEL_KIND, result, more=False),
         *figures_table(result["looks"]),
         *where,
     )
@@ -150,10 +155,10 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
     settings, engine = open_home()
     with reading(engine) as session:
         run = get_run(session, run_id)
-        if run.kind != KIND:
+        if run.kind != LANGUAGE_MODEL_KIND:
             raise HedgerowError(
                 f"Run {run_id} did not finetune a language model; 'hedgerow runs list --kind "
-                f"{KIND}' lists the runs that did."
+                f"{LANGUAGE_MODEL_KIND}' lists the runs that did."
             )
         found = evaluations_of(session, run)
     evaluations = [
@@ -171,7 +176,7 @@ def show_language_finetuning(run_id: RunId, as_json: AsJson = False) -> None:
         show(
             result,
             as_json,
-            *sentences(KIND, result, more=False),
+            *sentences(LANGUAGE_MODEL_KIND, result, more=False),
             *figures_table(evaluations),
             where,
         )
@@ -189,11 +194,11 @@ def figures_table(evaluations: Sequence[Mapping[str, Any]]) -> list[Table]:
         (
             f"{evaluation['epoch']:g}",
             evaluation["step"],
-            *(shown(name, evaluation[name]) if name in evaluation else "" for name in NAMES),
+            *(shown(name, evaluation[name]) if name in evaluation else "" for name in FIGURE_NAMES),
         )
         for evaluation in evaluations
     )
-    return [table_of("epoch", "step", *NAMES.values(), rows=rows)]
+    return [table_of("epoch", "step", *FIGURE_NAMES.values(), rows=rows)]
 
 
 # -- The options that the commands about language models share ------------------------------------

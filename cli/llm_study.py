@@ -19,11 +19,10 @@ from db.settings import Settings
 from hedgerow.data.releases import export
 from hedgerow.runs.progress import err, text_of
 from hedgerow.runs.running import located
-from training.llm.card import shown
-from training.llm.figures import NAMES, SHARES
-from training.llm.recipe_text import chosen_recipe
-from training.llm.study import ArmRow, arm_rows, request_language_study
-from training.runs.trainings import DEFAULT_SEED
+from training.encoder_run.trainings import DEFAULT_SEED
+from training.llm.card import FIGURE_NAMES, SHARES, shown
+from training.llm.recipe import chosen_recipe
+from training.studies.language_study import ArmRow, arm_rows, request_language_study
 from training.studies.members import trials
 
 # -- The arms of the paper's Table 3 as a study, carried out in this process ----------------------
@@ -74,7 +73,7 @@ def compare_arms(
         "training",
         "state",
         "pairs",
-        *(NAMES[name] for name in SHARES),
+        *(FIGURE_NAMES[name] for name in SHARES),
         rows=(
             (
                 row.run.id,

@@ -20,17 +20,22 @@ from db.runs import get_run
 from db.settings import Settings
 from hedgerow.runs.progress import err, text_of
 from hedgerow.runs.running import located
-from training.models.rankers import KIND
-from training.ranking.epochs import (
+from training.models.finetuned import RANKER_KIND
+from training.ranking.figures import (
+    DOCUMENTS,
+    HIGH,
+    LOW,
     NAMES,
+    NEVIR,
+    RERANKING,
     SPREAD,
+    WHAT_IT_IS,
     EpochFigures,
     Finetuning,
     as_table,
     epochs_of,
     measured,
 )
-from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR
 from training.ranking.pairs import PUBLISHED, keep_pairs_of, keep_untested, kept_pairs
 from training.ranking.request import (
     ARCHITECTURES,
@@ -39,9 +44,8 @@ from training.ranking.request import (
     parts_asked,
     request_finetuning,
     request_of,
+    time_needed,
 )
-from training.ranking.reranking import RERANKING, WHAT_IT_IS
-from training.ranking.time_needed import estimate
 
 # -- Finetuning on NevIR's pairs, carried out in this process -------------------------------------
 
@@ -126,7 +130,7 @@ def train_on_pairs(
         )
     with reading(engine) as session:
         parts = parts_asked(settings.data_folder, request_of(run))
-        guess = estimate(session, settings, request_of(run), parts)
+        guess = time_needed(session, settings, request_of(run), parts)
     pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     minutes = max(1, round(guess.seconds / 60))
     summary = f"Run {run.id}: {parts.counts.description}; about {minutes} min, {pace}."
@@ -135,7 +139,7 @@ def train_on_pairs(
     with reading(engine) as session:
         table = epochs_table(epochs_of(session, get_run(session, run.id)))
     where = f"The model is in {result['model']}. Its name is {result['name']!r}."
-    show(result, as_json, *sentences(KIND, result, more=False), table, EXPLAINED, where)
+    show(result, as_json, *sentences(RANKER_KIND, result, more=False), table, EXPLAINED, where)
 
 
 def _kept(settings: Settings, data: str, validation: str) -> dict[str, Any]:
@@ -172,7 +176,7 @@ def show_finetuning(
     settings, engine = open_home()
     with reading(engine) as session:
         run = get_run(session, run_id)
-        if run.kind != KIND:
+        if run.kind != RANKER_KIND:
             raise HedgerowError(
                 f"Expected the number of a run on NevIR's pairs, but run {run_id} is not one."
             )

@@ -21,10 +21,10 @@ from db.settings import Settings
 from hedgerow.losses.families import Role
 from hedgerow.runs.running import carry_out, figures_so_far, located
 from training.benchmarks.contamination import bundled_texts_description
+from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, STS
-from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
+from training.finetune.curves import GENERAL, SHARES
 from training.recipe.plan import KIND as TRAIN
-from training.runs.curves import GENERAL, SHARES
 from training.runs.kinds import kind_of
 from training.runs.summaries import calls_made
 

@@ -15,8 +15,7 @@ from curation.generation.run import check_alone
 from db.engine import reading, writing
 from db.models import RunState
 from db.runs import get_run, list_runs
-from training.runs.cancelling import cancel_run
-from training.runs.kinds import kind_of, require_kind
+from training.runs.kinds import cancel_run, kind_of, require_kind
 from training.runs.removal import delete_run
 
 # -- Carry out a stored run by its number ---------------------------------------------------------

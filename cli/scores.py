@@ -11,25 +11,37 @@ from rich.table import Table
 from cli.options import open_home
 from cli.terminal import AsJson, show, table_of
 from db.engine import reading
-from training.benchmarks.harness.names import LM_EVAL
-from training.benchmarks.results.objectives import (
+from training.benchmarks.harness_names import LM_EVAL
+from training.benchmarks.results.paper_tables import Line, shortened
+from training.benchmarks.results.queries import (
+    ModelKey,
+    Scored,
+    bases,
+    newest,
+    prompting_description,
+    unanswered_description,
+)
+from training.benchmarks.results.score_file import titles
+from training.benchmarks.results.score_table import (
+    DETAILS,
+    ScoreColumn,
+    columns,
+    details,
+    lines,
+    per_item,
+)
+from training.benchmarks.results.semantoneg_analyses import (
     GROUP_HEAD,
     MODEL_HEAD,
     OTHER,
+    UnseenScore,
     group_rows,
     groups,
     measured_accuracies,
     model_rows,
     published_accuracies,
+    unseen_scores,
 )
-from training.benchmarks.results.paper_tables import Line
-from training.benchmarks.results.prompting_text import prompting_description, unanswered_description
-from training.benchmarks.results.published_lines import shortened
-from training.benchmarks.results.queries import ModelKey, Scored, bases, newest
-from training.benchmarks.results.score_file import titles
-from training.benchmarks.results.score_table import ScoreColumn, columns, lines
-from training.benchmarks.results.spending import DETAILS, details, per_item
-from training.benchmarks.results.unseen_antonyms import UnseenScore, unseen_scores
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 

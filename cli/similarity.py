@@ -14,16 +14,18 @@ from curation.encoders.model_folders import BUILT_IN, resolve_encoder
 from db.engine import reading
 from db.errors import HedgerowError
 from training.evaluation.probe_files import read_probes
-from training.evaluation.probe_groups import GroupScores, find_groups, score
 from training.evaluation.probe_sets import BUNDLED, FIGURE_1_SET, GROUPS_SET, SetKind, open_set
 from training.evaluation.similarity import (
     AFTER,
     BEFORE,
     FIGURE_1,
+    GroupScores,
     ProbePair,
     figure_1_rows,
+    find_groups,
     probe_rows,
     probe_similarities,
+    score,
 )
 
 # -- Similarity of sentence pairs under one or two models -----------------------------------------

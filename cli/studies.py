@@ -17,12 +17,12 @@ from hedgerow.models.studying import facts_of, outcome, store_study
 from hedgerow.models.tradeoff import figure_names, measured_curve, save_point, suggested_share
 from hedgerow.runs.progress import err, text_of
 from training.benchmarks.catalogue import benchmark as known_benchmark
-from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.sources import DataChoice
 from training.benchmarks.tasks.general import SUITES
-from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
+from training.encoder_run.tradeoff_curve import Curve
+from training.encoder_run.trainings import DEFAULT_SEED
+from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.recipe.presets import PAPER, PRESETS
-from training.retention.tradeoff_curve import Curve
-from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
 from training.studies.outcomes import NAMES as FIGURES
 from training.studies.outcomes import FigureRow, figure_rows

@@ -24,11 +24,11 @@ from training.benchmarks.contamination import (
     compare,
     compare_bundled_texts,
 )
+from training.encoder_run.trainings import DEFAULT_SEED
 from training.hub.adapter_export import LARGEST, Written, source_in, source_of, write_adapter
-from training.recipe.cautions import cautions
 from training.recipe.plan import KIND
 from training.recipe.presets import PRESETS
-from training.runs.trainings import DEFAULT_SEED
+from training.recipe.schema import cautions
 
 # -- Training runs on the command line, carried out now or stored for later -----------------------
 

@@ -9,11 +9,10 @@ from curation.encoders.plugged_in import EncoderLoader
 from curation.generation.providers.interface import PassedOver, Provider, WritingTask, Written
 from curation.release.export.export_formats import ExportFormat, ReleaseTables
 from db.errors import HedgerowError
-from training.benchmarks.data.file_reading import FileRecord
 from training.benchmarks.definition import Benchmark, ItemResult, Question
+from training.benchmarks.file_reading import FileRecord
 from training.benchmarks.scorers.interface import Scorer
-from training.benchmarks.tasks.first_right import FirstRight
-from training.benchmarks.tasks.scored_pairs import PairColumns, ScoredPairs
+from training.benchmarks.tasks.common_forms import FirstRight, PairColumns, ScoredPairs
 
 __all__ = [
     "Benchmark",

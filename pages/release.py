@@ -24,8 +24,8 @@ from pages.components.shared.formatting import plain
 from pages.components.shared.links import ALL_SOURCES
 from pages.components.shared.shell import current_user, error_messages, frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
+from training.benchmarks.contamination import EXPORT_KIND as EXPORT
 from training.hub.push_run import Subject
-from training.runs.release_export import KIND as EXPORT
 
 SPLITS = {Split.TRAIN: "Training", Split.VALIDATION: "Validation", Split.TEST: "Test"}
 HASH_SHOWN = 12

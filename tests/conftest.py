@@ -22,7 +22,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from db import engine as db_engine
 from tests.support.databases import Copies, Fill, Server, drop_databases, opened, sqlite
-from training.evaluation import retrieval
+from training.evaluation import general_ability
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))
@@ -210,9 +210,9 @@ def _statements_compiled_once() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _few_retrieval_questions() -> Iterator[None]:
     """A tiny encoder takes half a second for all of them, twice in every training run."""
-    few = retrieval.retrieval_items()[:5]
+    few = general_ability.retrieval_items()[:5]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retrieval, "retrieval_items", lambda: few)
+        patch.setattr(general_ability, "retrieval_items", lambda: few)
         yield
 
 

@@ -13,10 +13,10 @@ from curation.overview.project_settings import open_project
 from db.errors import HedgerowError
 from db.execution import execute
 from db.settings import load_settings
+from training.encoder_run import trainings
 from training.finetune.compute.devices import share_the_processor
 from training.finetune.compute.processes import agreed, joined
 from training.recipe.plan import KIND
-from training.runs import trainings
 
 
 def main() -> int:

@@ -15,11 +15,11 @@ from curation.review import actions
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine
+from training.encoder_run.trainings import DEFAULT_SEED, request_training
+from training.evaluation.figures import Part, count_part, sample
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import save_probe_cosines
 from training.recipe.schema import Recipe
-from training.runs.figures import Part, count_part, sample
-from training.runs.trainings import DEFAULT_SEED, request_training
 
 PEOPLE = ("Ada", "Ben", "Chloë")
 DECIDED_BY_PEOPLE = 300

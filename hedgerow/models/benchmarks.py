@@ -17,7 +17,13 @@ from db.settings import Settings
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.running import carry_out
 from training.benchmarks.catalogue import benchmark
-from training.benchmarks.data.sources import (
+from training.benchmarks.harness_names import KNOWN, LM_EVAL, tasks_of
+from training.benchmarks.results.queries import Scored, of_run
+from training.benchmarks.results.saved import read_result
+from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
+from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
+from training.benchmarks.scorers.prompted.wording import chosen_versions
+from training.benchmarks.sources import (
     DataChoice,
     KeptData,
     data_for_now,
@@ -25,14 +31,7 @@ from training.benchmarks.data.sources import (
     kept_data,
     require_hub,
 )
-from training.benchmarks.harness.names import KNOWN, LM_EVAL, tasks_of
-from training.benchmarks.results.queries import Scored, of_run
-from training.benchmarks.results.saved import read_result
-from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
-from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
-from training.benchmarks.scorers.prompted.wording import chosen_versions
-from training.benchmarks.tasks.general import SUITES
-from training.benchmarks.tasks.general_names import require_tasks
+from training.benchmarks.tasks.general import SUITES, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
 
 if TYPE_CHECKING:

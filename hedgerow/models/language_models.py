@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from db.engine import writing
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.running import carry_out
-from training.llm.figures import NAMES
-from training.llm.recipe_text import chosen_recipe
+from training.encoder_run.trainings import DEFAULT_SEED
+from training.llm.card import FIGURE_NAMES
+from training.llm.recipe import chosen_recipe
 from training.llm.request import request_language_finetuning
-from training.runs.trainings import DEFAULT_SEED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class LanguageModel:
         import pandas as pd
 
         before, after = self.result["before"], self.result["after"]
-        rows = {name: (before.get(name), after[name]) for name in NAMES if name in after}
+        rows = {name: (before.get(name), after[name]) for name in FIGURE_NAMES if name in after}
         return pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"])
 
 

@@ -10,7 +10,7 @@ from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.running import carry_out
-from training.llm.provider.request import Plan, ProviderRequest, plan, request_finetuning
+from training.llm.provider_request import Plan, ProviderRequest, plan, request_finetuning
 
 
 def request_of(

@@ -16,10 +16,10 @@ from hedgerow.models.benchmarks import Score, data_of, score_of
 from hedgerow.models.training import changed_recipe
 from hedgerow.runs.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark
-from training.benchmarks.data.sources import DataChoice, kept_data, require_hub
 from training.benchmarks.results.queries import Scored, of_run
-from training.data.composition import composition
-from training.runs.trainings import DEFAULT_SEED
+from training.benchmarks.sources import DataChoice, kept_data, require_hub
+from training.data.families import composition
+from training.encoder_run.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
 from training.studies.members import Trial
 from training.studies.members import trials as trials_of

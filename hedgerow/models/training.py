@@ -12,12 +12,12 @@ from db.models import Run
 from hedgerow.home import Home, asked_by
 from hedgerow.runs.quiet import quietly
 from hedgerow.runs.running import carry_out
-from training.recipe.inputs import with_full_paths
+from training.encoder_run.trainings import DEFAULT_SEED, request_training
+from training.finetune.inputs import with_full_paths
 from training.recipe.plan import plan
 from training.recipe.presets import fitting, named, reason, recipe_for
+from training.recipe.reading import read_recipe
 from training.recipe.schema import Recipe
-from training.recipe.yaml_text import read_recipe
-from training.runs.trainings import DEFAULT_SEED, request_training
 
 if TYPE_CHECKING:
     from hedgerow.models.trained import TrainedEncoder

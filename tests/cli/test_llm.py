@@ -25,7 +25,7 @@ from tests.support.generating import serve_chat as serve_chat
 from tests.support.harness_tasks import save_own_tasks
 from tests.support.servers.transformers_server import transformers_server
 from tests.training.benchmarks.support.samples import NEVIR, SENTENCES, write_lines, write_table
-from training.llm.finetuned_folders import finetuned_folders
+from training.models.finetuned import finetuned_folders
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_names_and_data_that_do_not_fit(small_llama: Path, tasks: str) -> None:
 
 @pytest.mark.usefixtures("empty_project")
 def test_the_harness_is_not_installed(small_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.benchmarks.harness.names.find_spec", lambda name: None)
+    monkeypatch.setattr("training.benchmarks.harness_names.find_spec", lambda name: None)
     output = complaint("benchmark", "lm_eval:mmlu", "--model", str(small_llama))
     assert "run: pip install 'hedgerow[lm-eval]'" in output
 

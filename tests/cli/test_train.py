@@ -38,12 +38,12 @@ from tests.training.benchmarks.conftest import tiny_cross as tiny_cross
 from tests.training.benchmarks.conftest import tokenizer as tokenizer
 from tests.training.conftest import tiny_encoder as tiny_encoder
 from tests.training.ranking.support.finetunings import ENTRIES, lines
-from training.benchmarks.data.sources import keep_data
+from training.benchmarks.sources import keep_data
+from training.encoder_run import trainings
 from training.hub.push_run import Subject, request_push
 from training.recipe import presets
 from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe
-from training.runs import trainings
 from training.studies import members
 
 SHORT = {"batch_size": 4, "max_steps": 3, "learning_rate": 1e-3}

@@ -14,7 +14,7 @@ from tests.hedgerow.support.rows import row, rows
 from tests.training.support.lazily import Lazily
 from tests.training.support.trainings import FAMILIES
 from training.finetune.compute.text_encoding import embed
-from training.finetune.losses import objective
+from training.finetune.step import objective
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

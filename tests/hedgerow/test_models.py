@@ -32,7 +32,7 @@ from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, TOKEN, HubServer
 from tests.test_keys import files_with
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
-from training.retention import tradeoff
+from training.encoder_run import tradeoff
 
 HELD_OUT = {6: Split.VALIDATION, 7: Split.VALIDATION, 8: Split.VALIDATION, 9: Split.TEST}
 

@@ -109,7 +109,7 @@ def carry_out(run_id: int) -> None:
 
 def train(context: RunContext) -> dict[str, Any]:
     """The work of a training run, imported only when it is needed."""
-    from training.runs.trainings import work
+    from training.encoder_run.trainings import work
 
     return work(context)
 

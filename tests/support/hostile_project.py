@@ -42,12 +42,11 @@ from db.models import (
 from db.runs import create_run
 from tests.support.factories import person
 from tests.support.hostile import HUGE, stored
-from training.evaluation.before_after import save_probe_cosines
+from training.encoder_run.trainings import request_training
+from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
-from training.evaluation.probes import add_own_probe, own_probes
+from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines
 from training.recipe.schema import Recipe
-from training.runs.figures import Part
-from training.runs.trainings import request_training
 
 TYPES = [entry.id for entry in TAXONOMY]
 FAMILY = 24

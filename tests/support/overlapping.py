@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from training.benchmarks.data.sources import KeptData, keep_data
+from training.benchmarks.sources import KeptData, keep_data
 
 INPUTS = (
     "Door 1 is not open.",

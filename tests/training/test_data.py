@@ -31,8 +31,13 @@ from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
 from tests.support.factories import model, person
 from tests.training.support.trainings import FAMILIES, ask, read, train
-from training.data.composition import composition, composition_now
-from training.data.families import sampled, training_families, with_prompts
+from training.data.families import (
+    composition,
+    composition_now,
+    sampled,
+    training_families,
+    with_prompts,
+)
 from training.data.sampling import (
     Batches,
     Epochs,
@@ -42,11 +47,11 @@ from training.data.sampling import (
     count_triples,
     rows_in_an_epoch,
 )
-from training.finetune.collator import FamilyCollator
-from training.finetune.course import Course
+from training.finetune.setup import Course
+from training.finetune.step import FamilyCollator
 from training.recipe.plan import plan
 from training.recipe.schema import Recipe
-from training.retention.bundled_texts import bundled_texts
+from training.retention.texts import bundled_texts
 
 ORIGINALS = ("entailment", "contradiction")
 

@@ -22,9 +22,11 @@ from db.settings import Settings
 from tests.support.old_recipes import OLD_RECIPES
 from tests.support.publishing import add_model
 from tests.training.support.trainings import read
-from training.hub.model_card import card_of
-from training.recipe.cautions import cautions
-from training.recipe.of_run import recipe_of, values_of
+from training.encoder_run.tradeoff_save import request_save
+from training.encoder_run.trainings import work
+from training.encoder_run.weight_changes import ends_of
+from training.finetune.inputs import RECIPE_FILES, keep_file
+from training.model_card import card_of
 from training.recipe.plan import KIND, Amount, TrainingPlan
 from training.recipe.presets import (
     PAPER,
@@ -42,16 +44,12 @@ from training.recipe.presets import (
     reason,
     recipe_for,
 )
-from training.recipe.schema import RECIPE_VERSION, Recipe
-from training.recipe.stored_files import FOLDER, keep_file
-from training.recipe.weights import weights_in
-from training.recipe.yaml_text import LARGEST, parse_recipe, read_recipe
+from training.recipe.reading import LARGEST, parse_recipe, read_recipe, recipe_of, values_of
+from training.recipe.schema import RECIPE_VERSION, Recipe, cautions
+from training.recipe.values import weights_in
 from training.retention.distillation import read_sentences
-from training.retention.interpolation import ends_of
-from training.retention.tradeoff_save import request_save
-from training.runs.comparison_table import as_table, differing, finished, settings_of
 from training.runs.removal import delete_run
-from training.runs.trainings import work
+from training.studies.comparison_table import as_table, differing, finished, settings_of
 
 SOURCES = st.sampled_from(["word", "näme", "my file.csv", "a, b: c", ":", "ten:1"])
 WEIGHTS = st.dictionaries(SOURCES, st.just(1) | st.floats(0, 1), max_size=3)
@@ -424,7 +422,7 @@ def test_equal_content_is_kept_once_and_a_file_that_cannot_be_read_is_not(tmp_pa
         with pytest.raises(HedgerowError) as caught:
             keep_file(tmp_path, content, read=read_sentences)
         assert str(tmp_path) not in str(caught.value)
-    assert len(list((tmp_path / FOLDER).iterdir())) == 2
+    assert len(list((tmp_path / RECIPE_FILES).iterdir())) == 2
 
 
 VERSIONS = pytest.mark.parametrize("version", list(OLD_RECIPES))

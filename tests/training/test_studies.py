@@ -30,10 +30,10 @@ from tests.curation.support.families import add_family
 from tests.training.benchmarks.support.running import semantoneg
 from tests.training.support.trainings import ask, read, train, write
 from training.benchmarks.results.queries import of_run
-from training.data.composition import Composition, Shape, composition
+from training.data.families import Composition, Shape, composition
+from training.encoder_run import trainings
 from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
-from training.runs import trainings
 from training.studies import members, study_run
 from training.studies.designs import NOTHING_HELD, ONCE_EACH, SIZES, Design, Study, design
 from training.studies.members import study_of, trials

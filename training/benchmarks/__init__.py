@@ -1,4 +1,4 @@
-"""Public tests of how well a model handles negation. Each has its own file and its own metric.
+"""Public tests of how well a model handles negation. Each has its own metric.
 
 A benchmark (``definition.Benchmark``) reads its data, asks questions, and computes a result from
 the scores. A scorer (``scorers``) computes the scores with a model of any architecture.

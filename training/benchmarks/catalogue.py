@@ -7,9 +7,8 @@ from typing import Any
 from curation.plug_ins import PlugInGroup, PlugIns
 from db.errors import HedgerowError
 from training.benchmarks.definition import Benchmark
-from training.benchmarks.tasks.cannot import Cannot
+from training.benchmarks.tasks.common_forms import Cannot, M3Counterfactual
 from training.benchmarks.tasks.excluir import ExcluIR
-from training.benchmarks.tasks.m3 import M3Counterfactual
 from training.benchmarks.tasks.nevir import NevIR
 from training.benchmarks.tasks.own_families import Hedgerow
 from training.benchmarks.tasks.semantoneg import SemAntoNeg

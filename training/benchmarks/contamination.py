@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.formatting import counted
+from curation.release.export import release_folder
+from curation.release.freezing import get_release
 from curation.release.overlap import SHORTEST, Overlap, Runs, by_field, overlap
 from curation.release.overlap_results import (
     OverlapWithTest,
@@ -23,12 +25,14 @@ from curation.release.overlap_results import (
     records_of,
     texts_of,
 )
+from db.engine import reading
 from db.errors import HedgerowError
+from db.execution import Result, RunContext
 from db.models import Release
 from training.benchmarks.catalogue import benchmark
-from training.benchmarks.data.sources import kept_data
 from training.benchmarks.definition import Benchmark
-from training.retention.bundled_texts import bundled_texts, texts_hash
+from training.benchmarks.sources import kept_data
+from training.retention.texts import bundled_texts, texts_hash
 
 Report = Callable[[int, int, str], None]
 """Called with the number of compared data sets, their total, and a message. May raise to stop."""
@@ -231,3 +235,20 @@ def _with_test(compared: _Compared, data: Known, runs: _ReleaseRuns) -> OverlapW
         problem,
         tuple(fields),
     )
+
+
+# -- Export runs (kind ``export``), which write a release to a folder and a ZIP file --------------
+
+
+EXPORT_KIND = "export"
+
+
+def compare_and_export(context: RunContext) -> Result:
+    """Export a release. Parameters and result are those of `export_run.work`.
+
+    The data card reports overlap with benchmarks, so the release is compared with them first.
+    """
+    with reading(context.engine) as session:
+        release = get_release(session, context.parameters.get("release"))
+        compare(session, context.settings.data_folder, release, report=context.update)
+    return release_folder.work(context)

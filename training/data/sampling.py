@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
 from hedgerow.losses.families import POSITIVE, Family, Member, Role
+from training.recipe.plan import anchors_in_an_epoch
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -22,11 +23,6 @@ class Batches(Protocol):
 
     def of(self, step: int) -> list[Family]:
         """The rows of the step with this number, from 1 on. They are the same at every call."""
-
-
-def anchors_in_an_epoch(anchors: int, share: float) -> int:
-    """The number of a source's anchors in an epoch: at least one, unless the share is 0."""
-    return max(1, round(anchors * share)) if anchors and share else 0
 
 
 def rows_in_an_epoch(rows: Sequence[Family], shares: Mapping[str, float]) -> int:

@@ -1,6 +1,6 @@
 """Named probe sets in the database: the bundled ones, and those of the users.
 
-A set holds sentence pairs, groups of pairs (see `training.evaluation.probe_groups`), or single
+A set holds sentence pairs, groups of pairs (see `training.evaluation.similarity`), or single
 sentences that are all compared with each other. A single sentence is stored as a probe with an
 empty text.
 """
@@ -20,8 +20,7 @@ from db.errors import HedgerowError
 from db.models import Probe as ProbeRecord
 from db.models import ProbeCosine, ProbeSet
 from training.evaluation.probe_files import Pasted
-from training.evaluation.probe_groups import bundled_probes, find_groups
-from training.evaluation.similarity import FIGURE_1, ProbePair
+from training.evaluation.similarity import FIGURE_1, ProbePair, bundled_probes, find_groups
 
 FIGURE_1_SET = "Figure 1 of the paper"
 GROUPS_SET = "Sixty groups"

@@ -13,22 +13,29 @@ from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
 from hedgerow.losses.families import Family
 from training.data.sampling import count_triples, rows_in_an_epoch
-from training.evaluation.retrieval import retrieval_counts, retrieval_figures
+from training.evaluation.general_ability import retrieval_counts, retrieval_figures
 from training.finetune import checkpoints
-from training.finetune.adapters import add_adapter, merge_adapter
+from training.finetune.checkpoints import (
+    MODEL_FOLDER,
+    remove_partial,
+    require_disk_space,
+    save_model,
+)
 from training.finetune.compute.devices import free_memory, repeatable
 from training.finetune.compute.processes import ALONE, Group
-from training.finetune.course import Course, Outcome, require_finite
-from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
 from training.finetune.setup import (
+    Course,
+    Outcome,
     course_of,
     held_out_of,
     identity_of,
+    require_finite,
     rows_of,
     set_dropout,
     set_pooling,
     set_prompts,
 )
+from training.finetune.weights import add_adapter, merge_adapter
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
 

@@ -5,24 +5,28 @@ This module loads PyTorch: import it inside the functions that train.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
 from sqlmodel import col
 from transformers import TrainerCallback  # noqa: TID253  (the base class)
 
+from db.columns import now
 from db.engine import writing
 from db.errors import HedgerowError, RunCancelled
 from db.models import RunMetric
-from training.finetune.curve_names import EPOCH, LOSS, PACE, RATE
-from training.finetune.metrics_file import MetricsFile
+from training.finetune.curves import EPOCH, LOSS, PACE, RATE
 
 if TYPE_CHECKING:
     from transformers import TrainerControl, TrainerState
 
     from db.execution import RunContext
+
 
 EVALUATION = "eval_"
 """The prefix of an evaluation metric's name in the library's trainers."""
@@ -51,7 +55,7 @@ class Progress(TrainerCallback):
         """Report the number of steps done; 0 while the training is being prepared."""
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """Report a point of a curve in `curve_names`, or of an evaluation metric."""
+        """Report a point of a curve in `curves`, or of an evaluation metric."""
 
     def goes_on(self, step: int) -> None:
         """Start after this step. Later points of curves become invalid."""
@@ -201,3 +205,54 @@ def _curve_of(figure: str) -> str:
 def _in_words(figures: Mapping[str, float]) -> str:
     """Metrics as a line of the log: 'loss 0.6931, learning_rate 2e-05'."""
     return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+
+
+# -- metrics file ---------------------------------------------------------------------------------
+#
+# The metrics of a training run in a file next to its log: `metrics.jsonl`, one object per line.
+#
+# Each line has `step` (training steps done, 0 for the base encoder), `name` (a curve of
+# `training.finetune.curves` or a figure of `training.evaluation.held_out`), `value` (null if it is
+# not a finite number) and `time` (ISO 8601, UTC).
+
+
+METRICS_FILE = "metrics.jsonl"
+
+
+class MetricsFile:
+    """The file of one training run. If the disk is full, the run continues and the log says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / METRICS_FILE
+
+    def add(self, step: int, name: str, value: float) -> None:
+        """Append one value."""
+        row = {
+            "step": step,
+            "name": name,
+            "value": value if math.isfinite(value) else None,
+            "time": now().isoformat(timespec="milliseconds"),
+        }
+        self._write([row], mode="a")
+
+    def cut(self, step: int) -> None:
+        """Remove the lines that an earlier attempt wrote for later steps, and duplicates."""
+        if self.path.exists():
+            rows = {(r["step"], r["name"]): r for r in _rows(self.path) if r["step"] <= step}
+            self._write(rows.values(), mode="w")
+
+    def _write(self, rows: Iterable[dict[str, Any]], *, mode: str) -> None:
+        try:
+            with self.path.open(mode, encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+        except OSError as error:
+            logger.warning("%s cannot be written: %s", self.path, error.strerror)
+
+
+def _rows(path: Path) -> Iterable[dict[str, Any]]:
+    """The complete lines: a killed process may have left half of one."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            logger.warning("skipped an incomplete line in %s", path)

@@ -29,21 +29,20 @@ from curation.encoders.embeddings import characters
 from hedgerow.losses.families import Batch
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
-from training.finetune.collator import FamilyCollator
 from training.finetune.compute.devices import computing
 from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
 from training.finetune.compute.replicas import Threads, threads_for
 from training.finetune.compute.text_encoding import can_pack, embed
-from training.finetune.course import Course, Outcome, diverged
-from training.finetune.curve_names import LOSS, PACE, STEP
-from training.finetune.losses import objective
+from training.finetune.curves import LOSS, PACE, STEP
 from training.finetune.optimizer import (  # noqa: TID253
     LazyAdamW,
     clip,
     lazy_words,
     linear_schedule,
 )
-from training.finetune.weight_average import WeightAverage
+from training.finetune.setup import Course, Outcome, diverged
+from training.finetune.step import FamilyCollator, objective
+from training.finetune.weights import WeightAverage
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

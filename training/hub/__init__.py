@@ -1,1 +1,1 @@
-"""Publishing on the Hugging Face Hub, and the model card."""
+"""Publishing on the Hugging Face Hub, and small adapters to share."""

@@ -22,10 +22,10 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import UNFINISHED, create_run, get_run
 from training.benchmarks.contamination import compare
-from training.hub.model_card import CARD, card_of, published
 from training.hub.publishing import Repo, checked_repo, push, require_token
+from training.model_card import CARD, card_of, published
+from training.models.finetuned import RANKER_KIND as RANKERS
 from training.models.known import ModelLocation
-from training.models.rankers import KIND as RANKERS
 from training.ranking.card import ranking_card
 from training.runs.kinds import kind_of
 

@@ -1,4 +1,4 @@
-"""The model card of a finetuned language model.
+"""The metrics of a language model during finetuning, and the card of the finished model.
 
 Names of models may be hostile: they reach Markdown through ``escape``.
 """
@@ -6,19 +6,20 @@ Names of models may be hostile: they reach Markdown through ``escape``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from curation.formatting import escape, markdown_table, one_line
 from curation.release.export.data_card_text import CITATION
-from curation.release.question_pairs import PROMPT
+from curation.release.question_pairs import NO, PROMPT, YES
 from db.models import Release, Run
-from training.hub.model_card import LOCAL_MODEL, data_section
-from training.hub.model_card_text import PLACE
-from training.llm.figures import NAMES, SHARES
+from training.evaluation.figures import LossPoint, loss_curve
+from training.finetune.curves import LOSS, read_evaluations
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_of
+from training.model_card import LOCAL_MODEL, data_section
+from training.model_card_parts import PLACE
 
 VERSIONS = ("hedgerow", "trl", "peft", "transformers", "torch", "python")
 
@@ -93,7 +94,7 @@ def _figures(result: Mapping[str, Any]) -> str:
         return "Not evaluated: the release has no validation split."
     rows = [
         (title, shown(name, result["before"][name]), shown(name, result["after"][name]))
-        for name, title in NAMES.items()
+        for name, title in FIGURE_NAMES.items()
         if name in result["after"]
     ]
     return (
@@ -148,3 +149,85 @@ def _header(base: str) -> str:
         base_model_relation="adapter" if base else None,
     )
     return f"{data.to_yaml()}\n"
+
+
+# -- The metrics of a language model during finetuning, read from the database --------------------
+
+
+RIGHT = "right"
+"""The share of evaluated questions whose correct answer is the more likely one, 0 to 1."""
+
+RIGHT_OF: Mapping[str, str] = {YES: f"{RIGHT}:{YES}", NO: f"{RIGHT}:{NO}"}
+"""The same for the questions with each correct answer: about negations (Yes), and about hedges and
+paraphrases (No). A model that always gives the same answer has 1 in one and 0 in the other."""
+
+HELD_OUT_LOSS = f"eval_{LOSS}"
+"""The loss on these questions: the mean over the tokens of the answers."""
+
+PACE = "tokens_per_second"
+"""Tokens of questions and answers per second of training."""
+
+FIGURE_NAMES: Mapping[str, str] = {
+    RIGHT: "validation questions answered correctly",
+    RIGHT_OF[YES]: "questions about negations (Yes)",
+    RIGHT_OF[NO]: "questions about hedges and paraphrases (No)",
+    HELD_OUT_LOSS: "loss on the validation questions",
+}
+"""The labels of the metrics, in the order of tables."""
+
+
+class Evaluation(NamedTuple):
+    """The metrics at one evaluation.
+
+    Attributes:
+        epoch: the number of passes over the pairs; 0 before the first step.
+        step: the number of training steps.
+        figures: the metrics by their names in `FIGURE_NAMES`.
+    """
+
+    epoch: float
+    step: int
+    figures: dict[str, float]
+
+
+class Course(NamedTuple):
+    """The metrics of a run so far: the training loss by step, and the evaluations."""
+
+    losses: list[LossPoint]
+    evaluations: list[Evaluation]
+
+
+SHORT_NAMES: Mapping[str, str] = {
+    RIGHT: "All",
+    RIGHT_OF[YES]: "Negations",
+    RIGHT_OF[NO]: "Hedges",
+    HELD_OUT_LOSS: "Loss",
+}
+"""Short labels for table headers and legends."""
+
+SHARES = (RIGHT, *RIGHT_OF.values())
+"""The metrics that are shown as percentages."""
+
+
+def evaluations_of(session: Session, run: Run) -> list[Evaluation]:
+    """All evaluations of a run, in order."""
+    found = read_evaluations(session, run.id)
+    if found is None:
+        return []
+    return [
+        Evaluation(
+            epoch,
+            step,
+            {
+                name: found.figures[name][step]
+                for name in FIGURE_NAMES
+                if step in found.figures.get(name, {})
+            },
+        )
+        for step, epoch in sorted(found.epochs.items())
+    ]
+
+
+def course_of(session: Session, run: Run) -> Course:
+    """The curves of a run."""
+    return Course(loss_curve(session, run), evaluations_of(session, run))

@@ -20,6 +20,13 @@ from db.errors import HedgerowError
 from db.execution import WAITING, RunContext
 from db.models import Release
 from training.finetune import checkpoints
+from training.finetune.checkpoints import (
+    MODEL_FOLDER,
+    remove_partial,
+    require_space,
+    save_whole,
+    size_of,
+)
 from training.finetune.compute.devices import (
     device_to_oneself,
     free_memory,
@@ -27,20 +34,12 @@ from training.finetune.compute.devices import (
     uses_bf16,
 )
 from training.finetune.fitting import is_out_of_memory
-from training.finetune.saving import (
-    MODEL_FOLDER,
-    remove_partial,
-    require_space,
-    save_whole,
-    size_of,
-)
-from training.hub.model_card import write_card
 from training.llm.base import LanguageModel, base_folder, load_base, require_chat_template
-from training.llm.card import language_card
+from training.llm.card import evaluations_of, language_card
 from training.llm.examples import Asker
-from training.llm.figures import evaluations_of
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import LanguageRequest, Questions, questions_of, request_of
+from training.model_card import write_card
 
 if TYPE_CHECKING:
     from training.llm.trainer import QuestionTrainer

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -21,8 +22,8 @@ from pydantic import (
 
 from curation.release.question_pairs import Arm
 from db.errors import HedgerowError
-from training.recipe.assignments import changes_in
-from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence
+from training.recipe.reading import parse_values, read_values
+from training.recipe.values import changes_in, refuse_other_version, refuse_unknown, sentence
 
 RECIPE_VERSION = 1
 
@@ -181,3 +182,39 @@ class LanguageRecipe(BaseModel):
         """The number of training steps for this many sampled pairs."""
         batches = math.ceil(pairs / self.batch_size)
         return math.ceil(self.epochs * math.ceil(batches / self.gradient_accumulation))
+
+
+# -- Reading a recipe for a language model from a file, changes and an arm ------------------------
+
+
+def parse_language_recipe(text: str) -> LanguageRecipe:
+    """The recipe in a YAML text. Missing keys have their defaults.
+
+    Raises:
+        HedgerowError: the text is not YAML, has no keys with values, or has a wrong value.
+    """
+    if not text.strip():
+        return LanguageRecipe()
+    return LanguageRecipe.model_validate(parse_values(text, name="the recipe"))
+
+
+def chosen_recipe(
+    file: Path | None = None,
+    changes: Sequence[str] | Mapping[str, Any] = (),
+    arm: str | None = None,
+) -> LanguageRecipe:
+    """The recipe in a YAML file, or the default recipe, with changes.
+
+    Args:
+        changes: 'key=value' texts, as from `--set`, or keys with values.
+        arm: replaces the recipe's arm; None keeps it.
+
+    Raises:
+        HedgerowError: the file can't be read, or a value is wrong.
+    """
+    values = read_values(file) if file is not None else {}
+    if arm is not None:
+        values["arm"] = arm
+    if isinstance(changes, Mapping):
+        return LanguageRecipe.model_validate(values | dict(changes))
+    return LanguageRecipe.model_validate(values).with_overrides(changes)

@@ -1,7 +1,8 @@
-"""Requests for finetuning a language model, and their checks."""
+"""Requests for finetuning a language model: their checks, and a forecast of steps and time."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,13 +20,12 @@ from curation.release.question_pairs import (
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import create_run, list_runs, under_way
+from training.encoder_run.trainings import DEFAULT_SEED
+from training.finetune.feasibility import of_this_host
 from training.finetune.fitting import LARGEST_SEED
 from training.llm.base import MAX_NAME, check_base, clean_base, require_four_bit
 from training.llm.recipe import LanguageRecipe
-from training.runs.trainings import DEFAULT_SEED
-
-KIND = "finetune-llm"
-"""Kind of the runs that finetune a language model."""
+from training.models.finetuned import LANGUAGE_MODEL_KIND
 
 MEASURED = 1_000
 """Maximum number of validation questions; a larger split is sampled. The 95% interval of a share is
@@ -100,13 +100,13 @@ def request_language_finetuning(
     )
     run = create_run(
         session,
-        kind=KIND,
+        kind=LANGUAGE_MODEL_KIND,
         parameters=request.model_dump(mode="json"),
         inputs={"release": release.content_hash, "recipe": recipe.hash},
         requested_by=requested_by,
         group=group,
     )
-    for other in under_way(session, KIND) if not group else ():
+    for other in under_way(session, LANGUAGE_MODEL_KIND) if not group else ():
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
                 f"Run {other.id} is already training with the same settings; change the model, "
@@ -169,11 +169,73 @@ def request_of(run: Run) -> LanguageRequest:
     return LanguageRequest.model_validate(run.parameters)
 
 
-def list_language_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
-    """The finetuning runs, newest first."""
-    return list_runs(session, kind=KIND, limit=limit)
+# -- forecast -------------------------------------------------------------------------------------
+#
+# A forecast for a finetuning run: the number of question pairs and steps, and the time.
+#
+# The speed depends on the size of the model and on the device. The estimate therefore comes from an
+# earlier run with the same model on this machine. Before the first run there is no estimate.
 
 
-def done(runs: Sequence[Run]) -> list[Run]:
-    """The finished runs."""
-    return [run for run in runs if run.state == RunState.DONE]
+_ALIKE = ("batch_size", "rank", "gradient_checkpointing", "four_bit", "chat_template")
+"""The recipe keys that affect the pace; other keys hardly change it."""
+
+
+class Forecast(NamedTuple):
+    """A forecast for a finetuning run.
+
+    Attributes:
+        pairs: the number of question pairs in the train split.
+        sampled: the number of these that are used for training.
+        measured: the number of validation questions that are evaluated.
+        steps: the number of training steps.
+        seconds: the estimated time; None without an earlier run.
+        by_run: the number of that run.
+    """
+
+    pairs: int
+    sampled: int
+    measured: int
+    steps: int
+    seconds: float | None = None
+    by_run: int | None = None
+
+
+def forecast(
+    session: Session, recipe: LanguageRecipe, *, base: str, release_number: int
+) -> Forecast:
+    """The forecast for finetuning this model on this release.
+
+    Args:
+        base: the result of `training.llm.base.clean_base`.
+
+    Raises:
+        HedgerowError: there is no such release, or it has no question pairs.
+    """
+    release = get_release(session, release_number)
+    counts = count_questions(session, release.id, arm=recipe.arm)
+    require_questions(release, counts, recipe.arm)
+    pairs = counts.pairs.get(Split.TRAIN, 0)
+    sampled = recipe.sampled(pairs)
+    measured = count_questions(session, release.id).pairs.get(Split.VALIDATION, 0)
+    found = Forecast(pairs, sampled, min(MEASURED, measured), recipe.steps(sampled))
+    if reference := _reference_run(session, recipe, base):
+        paces = reference.result
+        seconds = recipe.epochs * sampled / paces["pace"]
+        if found.measured and paces["measuring_pace"]:
+            evaluations = math.ceil(recipe.epochs) + 1
+            seconds += evaluations * found.measured / paces["measuring_pace"]
+        return found._replace(seconds=seconds, by_run=reference.id)
+    return found
+
+
+def _reference_run(session: Session, recipe: LanguageRecipe, base: str) -> Run | None:
+    """The newest comparable run on this machine."""
+    for run in of_this_host(list_runs(session, kind=LANGUAGE_MODEL_KIND)):
+        if run.state != RunState.DONE or not run.result.get("pace"):  # it resumed from a checkpoint
+            continue
+        request = request_of(run)
+        alike = all(getattr(request.recipe, name) == getattr(recipe, name) for name in _ALIKE)
+        if request.base == base and alike:
+            return run
+    return None

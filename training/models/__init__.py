@@ -1,1 +1,1 @@
-"""The models that can be trained or measured, their names, and their sizes."""
+"""The models that can be trained or measured, and their names."""

@@ -12,11 +12,10 @@ from curation.formatting import escape, markdown_table, one_line
 from db.models import Run
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
-from training.hub.model_card import LICENCES, LOCAL_MODEL, VERSIONS, public_base
-from training.hub.model_card_text import PLACE
-from training.ranking.epochs import NAMES, SHARES
+from training.model_card import LICENCES, LOCAL_MODEL, VERSIONS, public_base
+from training.model_card_parts import PLACE
+from training.ranking.figures import NAMES, SHARES, WHAT_IT_IS
 from training.ranking.request import request_of
-from training.ranking.reranking import WHAT_IT_IS
 
 _USE = {
     BiEncoder.architecture: f"""\

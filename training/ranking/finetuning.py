@@ -5,47 +5,47 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.encoders.loading import fingerprint
+from curation.encoders.loading import fingerprint, load_encoder, load_model
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.registered import register_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import WAITING, RunContext
 from db.models import Encoder
-from training.benchmarks.scorers.architecture import scorer_for
-from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.scorers.architecture import KINDS, architecture_of, scorer_for
+from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.finetune import checkpoints
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
-from training.finetune.fitting import is_out_of_memory
-from training.finetune.saving import (
+from training.finetune.checkpoints import (
     MODEL_FOLDER,
     remove_partial,
     require_disk_space,
     save_model,
 )
-from training.hub.model_card import write_card
+from training.finetune.compute.devices import device_to_oneself, repeatable, share_the_processor
+from training.finetune.fitting import is_out_of_memory
+from training.model_card import write_card
 from training.models.known import MAX_ENCODER_NAME, location_of
-from training.ranking.base_models import load_base
 from training.ranking.card import ranking_card
-from training.ranking.epochs import EpochFigures, epochs_of
-from training.ranking.figures import RankingFigures
+from training.ranking.figures import EpochFigures, RankingFigures, epochs_of
 from training.ranking.pairs import PairsFile, Parts, parts_of, passages
 from training.ranking.request import (
     RankingRequest,
+    characters_read,
     files_of,
     request_of,
     require_trainable,
     sampled,
 )
-from training.ranking.time_needed import characters_read
 
 
 class _Task(NamedTuple):
@@ -218,3 +218,68 @@ def _store_encoder(
     row.base_id, row.run_id = base_id, context.run.id
     session.flush()
     return row
+
+
+# -- The base model of a finetuning run, optionally converted to another architecture -------------
+#
+# Torch and sentence-transformers are imported inside the functions that need them.
+
+
+def load_base(name: str, architecture: str, *, seed: int) -> Any:
+    """A model of sentence-transformers' class for an architecture.
+
+    Args:
+        name: as in `load_encoder`.
+        architecture: one that `require_trainable` allows.
+        seed: the seed of the random weights of a new layer.
+
+    Raises:
+        HedgerowError: it can't be loaded, or is a cross-encoder with several outputs.
+    """
+    from transformers import set_seed
+
+    set_seed(seed)
+    model = _loaded(name, architecture)
+    if architecture == Cross.architecture and model.num_labels != 1:
+        raise HedgerowError(
+            f"Expected a cross-encoder with one output in {name!r}, found one with "
+            f"{model.num_labels} classes; choose another one, or an encoder."
+        )
+    repeatable(model)
+    return model
+
+
+def _loaded(name: str, architecture: str) -> Any:
+    if architecture == BiEncoder.architecture:
+        return load_encoder(name)
+    if architecture_of(encoder_folder(name)) == architecture:
+        return load_model(name, KINDS[architecture])
+    return _with_new_layer(name, architecture)
+
+
+def _with_new_layer(name: str, architecture: str) -> Any:
+    """An encoder's transformer with the library's layer for another architecture: one output for a
+    cross-encoder, a projection to 128 dimensions for late interaction."""
+    encoder = load_encoder(name)
+    transformer = getattr(encoder[0], "model", None)
+    if transformer is None or not hasattr(transformer, "save_pretrained"):
+        raise HedgerowError(
+            f"Expected an encoder with a transformer in {name!r}, found none; choose another model."
+        )
+    with tempfile.TemporaryDirectory() as folder, _new_weights_expected():
+        transformer.save_pretrained(folder)
+        encoder.tokenizer.save_pretrained(folder)
+        return load_model(folder, KINDS[architecture])
+
+
+@contextmanager
+def _new_weights_expected() -> Iterator[None]:
+    """Suppress transformers' warning about new weights."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

@@ -1,7 +1,7 @@
 """NevIR's pairs as training data: stored with the project, split by passage, separate from tests.
 
 A file is stored in the data folder under the hash of its content, separate from tests, which are in
-`training.benchmarks.data.sources.FOLDER`.
+`training.benchmarks.sources.FOLDER`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 from curation.content_uids import words_of
 from curation.formatting import counted
 from db.errors import HedgerowError
-from training.benchmarks.data.file_reading import HUB, local
-from training.benchmarks.data.sources import KeptData, keep_data, keep_file_here, kept_data
+from training.benchmarks.file_reading import HUB, local
+from training.benchmarks.sources import KeptData, keep_data, keep_file_here, kept_data
 from training.benchmarks.tasks.nevir import DocumentPair, NevIR, passage_of
 
 FOLDER = "ranking_pairs"

@@ -1,4 +1,4 @@
-"""Requests for finetuning on NevIR's pairs, and their checks."""
+"""Requests for finetuning on NevIR's pairs: their checks, and an estimate of the time."""
 
 from __future__ import annotations
 
@@ -11,19 +11,30 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy.orm import Session
 
+from curation.encoders.embeddings import MARKS, characters
 from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, require_files
 from db.errors import HedgerowError
-from db.models import Run
+from db.models import Run, RunState
 from db.runs import create_run, list_runs, under_way
 from db.settings import Settings
 from training.benchmarks.scorers.architecture import architecture_of, fitting
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.nevir import DocumentPair
+from training.evaluation.general_ability import retrieval_characters, retrieval_items
+from training.finetune.feasibility import (
+    PREPARING,
+    TimeEstimate,
+    forward_only,
+    heavier,
+    of_this_host,
+    pace_of,
+)
 from training.finetune.fitting import LARGEST_SEED
+from training.models.finetuned import RANKER_KIND
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of
-from training.models.rankers import KIND
+from training.ranking.figures import CANDIDATES
 from training.ranking.pairs import (
     PairCounts,
     PairsFile,
@@ -32,6 +43,7 @@ from training.ranking.pairs import (
     read_pairs,
     require_untested,
 )
+from training.recipe.schema import Recipe
 
 ARCHITECTURES = (BiEncoder.architecture, Cross.architecture, LateInteraction.architecture)
 """The architectures that can be finetuned on NevIR's pairs. The paper's §6 has one of each."""
@@ -98,12 +110,12 @@ def request_finetuning(
     parts_of(train, held_out)
     run = create_run(
         session,
-        kind=KIND,
+        kind=RANKER_KIND,
         parameters=request.model_dump(mode="json"),
         inputs={"data": train.hash, **({"validation": held_out.hash} if held_out else {})},
         requested_by=requested_by,
     )
-    for other in under_way(session, KIND):
+    for other in under_way(session, RANKER_KIND):
         if other.id != run.id and other.parameters == run.parameters:
             raise HedgerowError(
                 f"Run {other.id} is already training with the same settings; change the model, "
@@ -175,10 +187,81 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
 
 def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
     """The finetuning runs on NevIR's pairs, newest first."""
-    return list_runs(session, kind=KIND, limit=limit)
+    return list_runs(session, kind=RANKER_KIND, limit=limit)
 
 
 def request_of(run: Run) -> RankingRequest:
     """The request of a run."""
     parameters: dict[str, Any] = run.parameters
     return RankingRequest.model_validate(parameters)
+
+
+# -- An estimate of the time to finetune on NevIR's pairs on this machine -------------------------
+#
+# As for other training runs (`training.finetune.feasibility`), the unit is characters: those that
+# the steps pass forward and backward, and those that evaluations only pass forward. The pace comes
+# from the last finetuning run on this machine, or before the first one, from other training runs.
+
+
+def characters_read(parts: Parts, request: RankingRequest, architecture: str) -> float:
+    """The amount of text to read, in characters that are passed forward and backward.
+
+    Args:
+        parts: the sampled training pairs and the evaluation pairs.
+        architecture: the architecture of the trained model.
+    """
+    crosses = architecture == Cross.architecture
+    longest = request.max_length
+    # Two triples a pair read each query once; four rows of a cross-encoder read it twice.
+    trained = _read(parts.train, 2 if crosses else 1, 2, longest=longest)
+    measured = _read(parts.held_out, *((2, 2) if crosses else (1, 1)))
+    measured += _candidates() if crosses else retrieval_characters()
+    return request.epochs * trained + (request.epochs + 1) * measured / forward_only()
+
+
+def _read(
+    pairs: Sequence[DocumentPair], queries: int, documents: int, *, longest: int | None = None
+) -> float:
+    """Characters of the pairs, if each query and each document is read this many times."""
+    return queries * characters(
+        (query for pair in pairs for query in pair.queries), longest=longest
+    ) + documents * characters((text for pair in pairs for text in pair.documents), longest=longest)
+
+
+def _candidates() -> float:
+    """Characters of all questions with each of their candidates. Candidates are assumed to have the
+    mean length of passages, because finding them takes a second."""
+    items = retrieval_items()
+    questions = sum(len(item.question) + MARKS for item in items)
+    texts = sum(1 + len(item.near_misses) for item in items)
+    passage = (retrieval_characters() - questions) / texts
+    return CANDIDATES * (questions + len(items) * passage)
+
+
+def time_needed(
+    session: Session, settings: Settings, request: RankingRequest, parts: Parts
+) -> TimeEstimate:
+    """The estimated time, and the run that it is based on, if any.
+
+    Args:
+        parts: as in `characters_read`.
+    """
+    architecture = request.architecture or _own_architecture(session, settings, request.base)
+    wanted = characters_read(parts, request, architecture)
+    for run in of_this_host(list_runs(session, kind=RANKER_KIND)):
+        if run.state != RunState.DONE or run.result.get("architecture") != architecture:
+            continue
+        factor = heavier(request_of(run).base, than=request.base)
+        if factor and (pace := run.result.get("pace")):
+            return TimeEstimate(PREPARING + wanted / (factor * pace), run.id)
+    pace, by_run = pace_of(session, Recipe(base_encoder=request.base))
+    return TimeEstimate(PREPARING + wanted / pace, by_run)
+
+
+def _own_architecture(session: Session, settings: Settings, base: str) -> str:
+    """The architecture in a model's files; an encoder if they are not on this machine."""
+    try:
+        folder = folder_of(session, settings, base)
+    except HedgerowError:
+        return BiEncoder.architecture
+    return architecture_of(folder) if folder else BiEncoder.architecture

@@ -37,7 +37,7 @@ from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.nevir import DocumentPair
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
-from training.finetune.curve_names import LOSS
+from training.finetune.curves import LOSS
 from training.ranking.request import RankingRequest
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Recipes: validated training settings, their files, and the data and time that they need."""
+"""Recipes: validated training settings, the ways to give them, and the plan of their data."""

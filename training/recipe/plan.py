@@ -24,7 +24,6 @@ from db.models import (
     TypeRow,
     Variant,
 )
-from training.data.sampling import anchors_in_an_epoch
 from training.recipe.schema import Recipe
 
 KIND = "train"
@@ -202,3 +201,8 @@ def _amounts(session: Session, families: Subquery) -> dict[Any, Amount]:
         )
         for source, triples, anchors, variants, letters in session.execute(query)
     }
+
+
+def anchors_in_an_epoch(anchors: int, share: float) -> int:
+    """The number of a source's anchors in an epoch: at least one, unless the share is 0."""
+    return max(1, round(anchors * share)) if anchors and share else 0

@@ -25,9 +25,13 @@ from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.release.triples import Portion
 from db.errors import HedgerowError
 from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
-from training.recipe.assignments import changes_in
-from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence
-from training.recipe.weights import weights_in
+from training.recipe.values import (
+    changes_in,
+    refuse_other_version,
+    refuse_unknown,
+    sentence,
+    weights_in,
+)
 
 RECIPE_VERSION = 12
 
@@ -304,3 +308,18 @@ class Recipe(BaseModel):
 def rows_of(loss: str) -> str:
     """The unit of a batch with this loss, in plural."""
     return "triples" if loss == "triples" else "families"
+
+
+# -- Warnings about unusual recipes, shown before training ----------------------------------------
+
+
+def cautions(recipe: Recipe) -> list[str]:
+    """Warnings in full sentences; empty for a usual recipe."""
+    found = []
+    if recipe.pooling != "as_base":
+        found.append(
+            f"Pooling is {recipe.pooling!r}. An encoder that was published with another pooling "
+            "loses general ability and needs more steps. Set pooling to 'as_base' to keep its "
+            "own."
+        )
+    return found

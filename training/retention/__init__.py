@@ -1,1 +1,1 @@
-"""Keeping general ability: distillation, interpolation, retention text, and the trade-off."""
+"""Keeping general ability: distillation from the base encoder, and the texts for it."""

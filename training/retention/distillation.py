@@ -25,10 +25,8 @@ from curation.tables.plain import SENTENCE_NAMES
 from curation.tables.table import open_bytes
 from db.errors import HedgerowError
 from db.named_files import read_bytes
-from training.retention.documents import Document, documents
-from training.retention.perturbation import edited
 from training.retention.rankings import QUERIES_OF_A_DOCUMENT, Rankings
-from training.retention.topics import Topic, topics
+from training.retention.texts import Document, Topic, documents, edited, topics
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from training.retention.documents import Document
+from training.retention.texts import Document
 
 if TYPE_CHECKING:
     from torch import Tensor

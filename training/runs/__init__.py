@@ -1,1 +1,1 @@
-"""Training runs: requesting, executing, comparing and deleting them."""
+"""The kinds of runs, and cancelling and deleting runs."""

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from urllib.parse import urlencode
 
+from sqlalchemy import Engine
+
 from curation.overview.counts import StepKind
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import Result, RunContext, Work
-from db.models import Run
-from db.runs import UNFINISHED
+from db.models import Run, RunState
+from db.runs import UNFINISHED, get_run, request_cancel
 from db.settings import Settings
 from training.runs import summaries
 
@@ -186,14 +189,14 @@ KINDS = (
     RunKind(
         id="export",
         title="Export a release",
-        work="training.runs.release_export:work",
+        work="training.benchmarks.contamination:compare_and_export",
         address=lambda run: "release",
         summary=summaries.export,
     ),
     RunKind(
         id="train",
         title="Train an encoder",
-        work="training.runs.trainings:work",
+        work="training.encoder_run.trainings:work",
         address=_training,
         summary=summaries.trained,
         step=StepKind.TRAIN,
@@ -209,8 +212,8 @@ KINDS = (
     RunKind(
         id="finetune-provider",
         title="Finetune at a provider",
-        work="training.llm.provider.finetuning:work",
-        cancel_abandoned="training.llm.provider.finetuning:cancel_abandoned",
+        work="training.llm.provider_finetuning:work",
+        cancel_abandoned="training.llm.provider_finetuning:cancel_abandoned",
         address=lambda run: _page("train", kind="Language model", part="Provider"),
         summary=summaries.finetuned_at_provider,
     ),
@@ -225,7 +228,7 @@ KINDS = (
     RunKind(
         id="llm-study",
         title="Compare language models by arm",
-        work="training.llm.study:work",
+        work="training.studies.language_study:work",
         address=lambda run: _page("train", kind="Language model", part="Ablation"),
         summary=summaries.study,
     ),
@@ -239,7 +242,7 @@ KINDS = (
     RunKind(
         id="tradeoff",
         title="Measure a trade-off",
-        work="training.retention.tradeoff:work",
+        work="training.encoder_run.tradeoff:work",
         address=_of_training,
         summary=summaries.tradeoff,
         command="hedgerow tradeoff {training}",
@@ -247,7 +250,7 @@ KINDS = (
     RunKind(
         id="tradeoff-save",
         title="Save a point of a trade-off",
-        work="training.retention.tradeoff_save:work",
+        work="training.encoder_run.tradeoff_save:work",
         address=_of_training,
         summary=summaries.saved_point,
     ),
@@ -322,3 +325,23 @@ def require_kind(name: str) -> None:
     """
     if name not in _BY_ID:
         raise HedgerowError(f"Expected a kind of run ({', '.join(_BY_ID)}), found {name[:80]!r}.")
+
+
+# -- Cancelling a run and its work on other machines, such as a provider's job --------------------
+
+
+def cancel_run(engine: Engine, settings: Settings, run_id: int) -> RunState:
+    """Like `request_cancel`. A run in progress ends its own work on other machines. If a run is
+    cancelled immediately, such as a paused one, this function ends that work.
+
+    Raises:
+        HedgerowError: there is no such run, or it is cancelled but its work elsewhere is not.
+    """
+    with writing(engine) as session:
+        seen = get_run(session, run_id).state
+        state = request_cancel(session, run_id)
+    if state is RunState.CANCELLED and seen is not RunState.CANCELLED:
+        with reading(engine) as session:
+            run = get_run(session, run_id)
+        kind_of(run.kind).abandon(settings, run)
+    return state

@@ -30,7 +30,7 @@ from db.models import (
 )
 from db.runs import UNFINISHED, get_run, parts_of
 from db.settings import Settings
-from training.models.rankers import KIND as RANKERS
+from training.models.finetuned import RANKER_KIND as RANKERS
 from training.runs.kinds import kind_of
 from training.studies.members import study_of
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from curation.decisions.variant_rows import PERSON, RULES
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
-from training.data.composition import Composition
+from training.data.families import Composition
+from training.finetune.feasibility import SPARE
 from training.recipe.plan import TrainingPlan
 from training.recipe.schema import Recipe
 
@@ -89,8 +90,6 @@ MOST_ARMS = 4
 """Maximum number of arms besides the one on all triples. The largest are kept, so that a study has
 at most five runs."""
 
-SPARE = 1.5
-"""Minimum expected size of a sample in batches. Whole families are sampled, some of them large."""
 
 EPOCHS_ALIKE = (
     "All runs use the same recipe, seed and number of epochs. As in the paper, less data also "

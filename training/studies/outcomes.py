@@ -10,12 +10,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from db.models import Run, RunState
-from training.benchmarks.results.metrics import POINTS
-from training.benchmarks.results.published import GENERAL as GENERAL_ABILITY
-from training.benchmarks.results.published import NEGATION, published
+from training.benchmarks.definition import POINTS
+from training.benchmarks.results.paper_tables import GENERAL as GENERAL_ABILITY
+from training.benchmarks.results.paper_tables import NEGATION, published
+from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
-from training.evaluation.retrieval import RETRIEVAL
-from training.runs.curves import GENERAL, SHARES
+from training.finetune.curves import GENERAL, SHARES
 from training.studies.designs import Study
 from training.studies.members import Trial
 

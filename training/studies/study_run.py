@@ -24,19 +24,23 @@ from db.runs import (
     under_way,
 )
 from db.settings import Settings
-from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs import lifecycle as measuring
-from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.runs.request import KIND as BENCHMARK
-from training.benchmarks.runs.request import BenchmarkRequest, checked_request, request_benchmarks
-from training.benchmarks.tasks.general_names import require_tasks
-from training.data.composition import Composition
+from training.benchmarks.runs.request import (
+    BenchmarkRequest,
+    checked_request,
+    plan_benchmarks,
+    request_benchmarks,
+)
+from training.benchmarks.sources import DataChoice
+from training.benchmarks.tasks.general import require_tasks
+from training.data.families import Composition
+from training.encoder_run import trainings
+from training.finetune.feasibility import estimate
 from training.recipe.plan import TrainingPlan, plan
 from training.recipe.presets import PAPER, PRESETS, Preset, fitting, named, recipe_for
 from training.recipe.schema import Recipe
-from training.recipe.time_estimate import estimate
-from training.runs import trainings
 from training.studies.designs import Arm, Design, Study, design
 from training.studies.members import MemberProgress, Trial, carry_out_members, trials
 

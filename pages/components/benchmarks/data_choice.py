@@ -11,15 +11,21 @@ from db.models import Split
 from pages.components.shared.scores import METRICS, data_names
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
-from training.benchmarks.data.file_reading import LARGEST_FILE
-from training.benchmarks.data.sources import DataChoice, keep_data, kept_data, no_file
 from training.benchmarks.definition import Benchmark
+from training.benchmarks.file_reading import LARGEST_FILE
+from training.benchmarks.sources import DataChoice, keep_data, kept_data, no_file
 from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.own_families import Hedgerow
-from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.benchmarks.tasks.semantoneg import (
+    EXPECTS,
+    SemAntoNeg,
+    lines_of,
+    of_release,
+    written,
+    written_forms,
+)
 from training.benchmarks.tasks.suite_sentences import Built, at_least_one_turned, build
-from training.benchmarks.tasks.suites import EXPECTS, lines_of, of_release, written, written_forms
-from training.evaluation.semantoneg_questions import Forms
+from training.evaluation.held_out import Forms
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 

@@ -28,8 +28,8 @@ from training.benchmarks.results.single_items import (
     compared,
     items,
     nearest,
+    token_matrix,
 )
-from training.benchmarks.runs.token_maps import token_matrix
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.own_families import PAIRS
 

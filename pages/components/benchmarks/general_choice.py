@@ -7,10 +7,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from db.errors import HedgerowError
-from training.benchmarks.harness.names import KNOWN, require_harness
-from training.benchmarks.harness.own_tasks import own_names
-from training.benchmarks.tasks.general import SUITES
-from training.benchmarks.tasks.general_names import KNOWN_TASKS
+from training.benchmarks.harness_names import KNOWN, own_names, require_harness
+from training.benchmarks.tasks.general import KNOWN_TASKS, SUITES
 
 SUITE_NOTES: Mapping[str, str] = {
     "quick": "the smallest of each kind",

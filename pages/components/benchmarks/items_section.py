@@ -17,7 +17,6 @@ from training.benchmarks.catalogue import benchmark
 from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.common_errors import CommonErrors, common_errors
 from training.benchmarks.results.common_errors import error_table as common_error_table
-from training.benchmarks.results.prompting_text import prompting_description, unanswered_description
 from training.benchmarks.results.queries import (
     NEGATION,
     Scored,
@@ -25,6 +24,8 @@ from training.benchmarks.results.queries import (
     by_column,
     full_result,
     newest,
+    prompting_description,
+    unanswered_description,
 )
 from training.benchmarks.results.score_file import titles
 from training.benchmarks.results.score_table import columns

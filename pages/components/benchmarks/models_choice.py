@@ -25,8 +25,8 @@ from training.benchmarks.runs.measured_models import (
 from training.benchmarks.scorers.architecture import SCORERS, installed_plug_ins
 from training.benchmarks.scorers.interface import Prompts
 from training.benchmarks.scorers.prompted.wording import filled
-from training.llm.finetuned_folders import finetuned_folders
 from training.models.display_names import choice_names
+from training.models.finetuned import finetuned_folders
 from training.models.known import model_choice as known_models
 
 AS_ITS_FILES_SAY = "as in the model's files"

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from training.benchmarks.tasks.cannot import Cannot
+from training.benchmarks.tasks.common_forms import Cannot, M3Counterfactual
 from training.benchmarks.tasks.excluir import RIGHT as RIGHT_RANK
 from training.benchmarks.tasks.excluir import ExcluIR
-from training.benchmarks.tasks.m3 import M3Counterfactual
 from training.benchmarks.tasks.nevir import CORRECT, NevIR
 from training.benchmarks.tasks.own_families import LEVELS, NEGATIVE, POSITIVE, RIGHT, Hedgerow
 from training.benchmarks.tasks.semantoneg import CHANGES, SemAntoNeg

@@ -14,7 +14,8 @@ from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.similarity_bars import LABEL_WIDTH, groups
 from pages.components.shared.formatting import decimals
-from training.benchmarks.results.objectives import (
+from training.benchmarks.results.queries import Scored
+from training.benchmarks.results.semantoneg_analyses import (
     GROUP_HEAD,
     MODEL_HEAD,
     OBJECTIVES,
@@ -26,8 +27,7 @@ from training.benchmarks.results.objectives import (
     model_rows,
     published_accuracies,
 )
-from training.benchmarks.results.objectives import groups as objective_groups
-from training.benchmarks.results.queries import Scored
+from training.benchmarks.results.semantoneg_analyses import groups as objective_groups
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 

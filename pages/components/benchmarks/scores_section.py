@@ -16,20 +16,19 @@ from pages.components.shared.charts import plot as saved
 from pages.components.shared.charts.negation_and_ability import Dot
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import NEGATION_AVERAGE, all_benchmarks
-from training.benchmarks.results.paper_tables import Line
-from training.benchmarks.results.published_lines import paper_of, shortened
+from training.benchmarks.results.paper_tables import Line, paper_of, shortened
 from training.benchmarks.results.queries import ModelKey, Scored, by_column, newest_scores, paired
 from training.benchmarks.results.score_file import titles
 from training.benchmarks.results.score_table import (
+    DETAILS,
     NEGATION_COLUMN,
     ScoreColumn,
     columns,
     lines,
     points,
 )
-from training.benchmarks.results.spending import DETAILS
+from training.benchmarks.results.semantoneg_analyses import unseen_scores
 from training.benchmarks.results.statistics import PairedTest
-from training.benchmarks.results.unseen_antonyms import unseen_scores
 from training.benchmarks.runs.measured_models import BASELINES
 
 MOST_MODELS = 25

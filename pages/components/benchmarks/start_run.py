@@ -18,13 +18,20 @@ from pages.components.shared import model_choice, page_runs, run_cost
 from pages.components.shared.page_runs import duration
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.benchmarks.catalogue import benchmark
-from training.benchmarks.data.sources import DataChoice
-from training.benchmarks.harness.names import LM_EVAL, title_of
-from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan, plan_benchmarks
+from training.benchmarks.harness_names import LM_EVAL, title_of
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
-from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
+from training.benchmarks.runs.request import (
+    KIND,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    Chats,
+    ModelPlan,
+    plan_benchmarks,
+    request_benchmarks,
+)
 from training.benchmarks.scorers.prompted.wording import chosen_versions
-from training.benchmarks.tasks.general_names import require_tasks
+from training.benchmarks.sources import DataChoice
+from training.benchmarks.tasks.general import require_tasks
 from training.models.display_names import short_name
 
 SHOWN_RUNS = 20

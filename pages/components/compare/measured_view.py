@@ -25,15 +25,18 @@ from pages.components.compare.figures import (
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.formatting import decimals
 from pages.components.shared.shell import error_messages
-from training.evaluation.probe_groups import (
+from training.evaluation.probe_sets import GROUPS_SET, OpenSet
+from training.evaluation.similarity import (
+    AFFIRMED,
+    ROLES,
     BundledGroup,
     ProbeGroup,
+    ProbePair,
+    ProbeRow,
     bundled_groups,
     find_groups,
     score,
 )
-from training.evaluation.probe_sets import GROUPS_SET, OpenSet
-from training.evaluation.similarity import AFFIRMED, ROLES, ProbePair, ProbeRow
 
 MAP_WIDTH = 520
 """Width in pixels of a heat map: two fit side by side in a wide window."""

@@ -27,7 +27,7 @@ from curation.taxonomy.surface_check import ROLES, Role
 from db.settings import without_login
 from pages.components.shared.formatting import plain
 from pages.components.shared.shell import error_messages, open_project
-from training.llm.provider.request import finetuned_models
+from training.llm.provider_request import finetuned_models
 
 MODEL, ADDRESS = "generate-model", "generate-address"
 NEWEST = 0

@@ -17,7 +17,7 @@ from pages.components.shared.formatting import join, percentages
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import made_in_background
 from training.benchmarks.contamination import compare, compare_bundled_texts, missing
-from training.retention.bundled_texts import texts_hash
+from training.retention.texts import texts_hash
 
 Row = dict[str, Any]
 

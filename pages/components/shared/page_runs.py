@@ -28,8 +28,7 @@ from db.runs import (
     under_way,
 )
 from pages.components.shared.shell import current_user, error_messages, open_project
-from training.runs.cancelling import cancel_run
-from training.runs.kinds import kind_of
+from training.runs.kinds import cancel_run, kind_of
 
 QUIET_SECONDS = 120.0
 """Edits within this time are measured together: loading an encoder takes seconds."""

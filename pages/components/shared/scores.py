@@ -17,13 +17,12 @@ from pages.components.shared.formatting import join
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from training.benchmarks.catalogue import all_benchmarks
-from training.benchmarks.data.file_reading import HUB
-from training.benchmarks.data.sources import DataChoice, KeptData, kept_data
 from training.benchmarks.definition import Benchmark
+from training.benchmarks.file_reading import HUB
 from training.benchmarks.results.paper_tables import DECIMALS, Line, ScoreCell, cells, latex
 from training.benchmarks.results.score_file import as_table, titles
-from training.benchmarks.results.score_table import ScoreColumn, unlike_published
-from training.benchmarks.results.spending import details
+from training.benchmarks.results.score_table import ScoreColumn, details, unlike_published
+from training.benchmarks.sources import DataChoice, KeptData, kept_data
 from training.benchmarks.tasks.own_families import Hedgerow
 
 METRICS: Mapping[str, str] = {Hedgerow.metric: "share of anchors ranked correctly"}
@@ -40,7 +39,7 @@ def score_table(
 
     Args:
         name: the name of the files without their endings.
-        more: columns before the scores, from ``spending.DETAILS``.
+        more: columns before the scores, from ``score_table.DETAILS``.
     """
     heads = {column.key: Head(column.title, _below(column)) for column in found}
     grid(made, heads, more)
@@ -145,7 +144,7 @@ def grid(lines: Sequence[Line], heads: Mapping[str, Head], more: Sequence[str] =
 
     Args:
         heads: the columns' heads, by key.
-        more: titles of columns from ``spending.DETAILS`` before these.
+        more: titles of columns from ``score_table.DETAILS`` before these.
     """
     table = cells(lines, list(heads))
     rows = list(zip(lines, table, strict=True))

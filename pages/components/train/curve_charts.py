@@ -11,10 +11,18 @@ import altair as alt
 
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.similarity_bars import LEGEND_WIDTH, columns_for
-from training.ranking.epochs import QUANTILE_NAMES, SPREAD, EpochFigures
-from training.ranking.figures import DOCUMENTS, HIGH, LOW, NEVIR, quantile
-from training.runs.curves import ROLES, SHARES, Band, CurvePoint, PairShare
-from training.runs.figures import LossPoint
+from training.evaluation.figures import LossPoint
+from training.finetune.curves import ROLES, SHARES, Band, CurvePoint, PairShare
+from training.ranking.figures import (
+    DOCUMENTS,
+    HIGH,
+    LOW,
+    NEVIR,
+    QUANTILE_NAMES,
+    SPREAD,
+    EpochFigures,
+    quantile,
+)
 
 HEIGHT, LEGEND = 230, 75
 """Height in pixels of a chart with its axis, and of a legend of three lines above it."""

@@ -14,15 +14,22 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.formatting import percentages
 from pages.components.shared.shell import open_project
 from pages.components.train import curve_charts
+from training.evaluation.figures import LossPoint
 from training.evaluation.held_out import DRIFT, STS
-from training.llm.figures import HELD_OUT_LOSS, SHARES, SHORT, Evaluation, course_of
-from training.ranking.epochs import NAMES, EpochFigures, Finetuning, as_table, epochs_of
-from training.ranking.epochs import SHARES as EPOCH_SHARES
-from training.ranking.figures import NEVIR
-from training.ranking.reranking import RERANKING, WHAT_IT_IS
-from training.runs import curves
-from training.runs.curves import CurvePoint, Evaluations
-from training.runs.figures import LossPoint
+from training.finetune import curves
+from training.finetune.curves import CurvePoint, Evaluations
+from training.llm.card import HELD_OUT_LOSS, SHARES, SHORT_NAMES, Evaluation, course_of
+from training.ranking.figures import (
+    NAMES,
+    NEVIR,
+    RERANKING,
+    WHAT_IT_IS,
+    EpochFigures,
+    Finetuning,
+    as_table,
+    epochs_of,
+)
+from training.ranking.figures import SHARES as EPOCH_SHARES
 
 FEW = 2
 """Fewest points of a curve."""
@@ -186,7 +193,7 @@ def _steps_an_epoch(evaluations: Sequence[Evaluation]) -> float:
 def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
     """Shares of correct answers by epoch."""
     colours = palette(dark=dark)
-    series = {name: SHORT[name] for name in SHARES}
+    series = {name: SHORT_NAMES[name] for name in SHARES}
     points = [
         CurvePoint(evaluation.epoch, evaluation.step, title, evaluation.figures[name])
         for evaluation in evaluations

@@ -12,14 +12,14 @@ from curation.validation import checked
 from db.errors import HedgerowError
 from pages.components.shared import page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
+from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
 from training.llm.base import PAPER_BASE, clean_base
-from training.llm.forecast import Forecast, forecast
 from training.llm.recipe import LanguageRecipe, Schedule
-from training.llm.request import list_language_finetunings, request_language_finetuning, request_of
-from training.llm.study import request_language_study
+from training.llm.request import Forecast, forecast, request_language_finetuning, request_of
 from training.models.display_names import choice_names
-from training.runs.trainings import DEFAULT_SEED
+from training.models.finetuned import list_language_finetunings
+from training.studies.language_study import request_language_study
 
 PLANNED_SECONDS = 60.0
 """Seconds for which an estimate is cached: counting the pairs of a large release takes a second."""

@@ -22,20 +22,20 @@ from pages.components.shared.charts import plot
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import curve_charts
 from pages.components.train.language_form import ARM_LABELS, ARM_MEANINGS
-from training.llm.figures import HELD_OUT_LOSS
-from training.llm.provider.job_file import read_job
-from training.llm.provider.request import (
+from training.evaluation.figures import loss_curve
+from training.llm.card import HELD_OUT_LOSS
+from training.llm.provider_request import (
     LARGEST_SEED,
     MOST_EPOCHS,
     Plan,
     ProviderRequest,
     list_finetunings,
     plan,
+    read_job,
     request_finetuning,
     request_of,
 )
-from training.runs.cancelling import cancel_run
-from training.runs.figures import loss_curve
+from training.runs.kinds import cancel_run
 
 _PROBLEM = "llm_provider_problem"
 

@@ -16,11 +16,11 @@ from pages.components.train import curves_view, language_form, language_provider
 from pages.components.train.language_form import ARM_LABELS
 from pages.components.train.section_choice import choose_run, remember
 from training.finetune import checkpoints
-from training.llm.card import shown
-from training.llm.figures import HELD_OUT_LOSS, NAMES, RIGHT, SHARES, SHORT
-from training.llm.request import list_language_finetunings, request_of
-from training.llm.study import ArmRow, arm_rows, list_language_studies
+from training.llm.card import FIGURE_NAMES, HELD_OUT_LOSS, RIGHT, SHARES, SHORT_NAMES, shown
+from training.llm.request import request_of
 from training.models.display_names import short_name
+from training.models.finetuned import list_language_finetunings
+from training.studies.language_study import ArmRow, arm_rows, list_language_studies
 from training.studies.members import trials
 
 
@@ -194,7 +194,7 @@ def _outcome(run: Run) -> None:
                     "Before": shown(name, result["before"][name]),
                     "After": shown(name, result["after"][name]),
                 }
-                for name, title in NAMES.items()
+                for name, title in FIGURE_NAMES.items()
                 if name in result["after"]
             ],
             hide_index=True,
@@ -332,7 +332,7 @@ def _table(run: Run) -> None:
 def _column(row: ArmRow) -> dict[str, str | None]:
     """The results of an arm. Arms are columns, so that the table fits a narrow window."""
     return {
-        **{SHORT[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
+        **{SHORT_NAMES[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
         "Pairs": None if row.pairs is None else f"{row.pairs:,}",
         "Steps": None if row.steps is None else f"{row.steps:,}",
         "Run": str(row.run.id),

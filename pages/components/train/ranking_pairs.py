@@ -9,8 +9,8 @@ import streamlit as st
 from curation.formatting import counted
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
-from training.benchmarks.data.file_reading import HUB, LARGEST_FILE
-from training.benchmarks.data.sources import KeptData, kept_data
+from training.benchmarks.file_reading import HUB, LARGEST_FILE
+from training.benchmarks.sources import KeptData, kept_data
 from training.benchmarks.tasks.nevir import NevIR
 from training.ranking.pairs import (
     PUBLISHED,

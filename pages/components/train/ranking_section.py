@@ -15,10 +15,11 @@ from pages.components.shared import formatting, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import curve_charts, curves_view, ranking_pairs
 from training.finetune import checkpoints
+from training.finetune.feasibility import TimeEstimate
 from training.finetune.fitting import LARGEST_SEED
 from training.models.display_names import short_name
 from training.models.known import list_models
-from training.ranking.epochs import with_epochs
+from training.ranking.figures import with_epochs
 from training.ranking.pairs import PairCounts
 from training.ranking.request import (
     ARCHITECTURES,
@@ -28,9 +29,8 @@ from training.ranking.request import (
     parts_asked,
     request_finetuning,
     request_of,
+    time_needed,
 )
-from training.ranking.time_needed import estimate
-from training.recipe.time_estimate import TimeEstimate
 
 HASH_WIDTH = 110
 """Width in pixels of a column that shows about 12 characters of a hash."""
@@ -234,7 +234,7 @@ def _forecast(
     data_folder: str, _request: RankingRequest, key: str
 ) -> tuple[PairCounts, TimeEstimate]:
     parts = parts_asked(Path(data_folder), _request)
-    return parts.counts, open_project.ask(estimate, open_project.settings(), _request, parts)
+    return parts.counts, open_project.ask(time_needed, open_project.settings(), _request, parts)
 
 
 def _model() -> None:

@@ -10,17 +10,14 @@ from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import recipe_editor
-from training.evaluation import sts
-from training.recipe.inputs import READERS
+from training.evaluation import general_ability
+from training.finetune.inputs import READERS, keep_file
 from training.recipe.plan import TrainingPlan
 from training.recipe.presets import PRESETS, Preset, fitting, preset_of, reason, recipe_for
+from training.recipe.reading import parse_recipe
 from training.recipe.schema import Recipe
-from training.recipe.stored_files import keep_file
-from training.recipe.yaml_text import parse_recipe
 from training.retention import distillation
-from training.retention.bundled_texts import BundledText, bundled_texts
-from training.retention.documents import documents
-from training.retention.topics import topics
+from training.retention.texts import BundledText, bundled_texts, documents, topics
 
 
 def default_preset(wanted: TrainingPlan) -> Preset:
@@ -90,7 +87,7 @@ class FileField(NamedTuple):
 
 
 KINDS = (
-    FileField("sts_file", "STS file", "sentence pairs", sts.LARGEST_FILE >> 20),
+    FileField("sts_file", "STS file", "sentence pairs", general_ability.LARGEST_STS_FILE >> 20),
     FileField(
         "retention_file",
         "Retention text",

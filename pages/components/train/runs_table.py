@@ -13,10 +13,10 @@ from pages.components.shared import formatting, links
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.train import section_choice
+from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, STS
-from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
 from training.recipe.presets import changes, nearest
-from training.runs.comparison_table import (
+from training.studies.comparison_table import (
     MOST,
     TrainingRow,
     alike,

@@ -14,12 +14,12 @@ from pages.components.shared.scores import known_data
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import recipe_editor, section_choice, study_outcome, training_form
 from training.benchmarks.tasks.general import SUITES
-from training.data.composition import Composition
+from training.data.families import Composition
+from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
 from training.recipe.presets import PRESETS, recipe_for
+from training.recipe.reading import parse_recipe
 from training.recipe.schema import Recipe
-from training.recipe.yaml_text import parse_recipe
-from training.runs.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
 from training.studies.members import trials
 from training.studies.study_run import (

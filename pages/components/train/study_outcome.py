@@ -16,9 +16,9 @@ from pages.components.shared.shell import open_project
 from pages.components.train import study_charts
 from training.benchmarks.results.queries import of_run
 from training.benchmarks.results.score_table import columns, lines
+from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import DRIFT
-from training.evaluation.retrieval import RETRIEVAL, WHAT_IT_IS
-from training.runs.curves import GENERAL, SHARES
+from training.finetune.curves import GENERAL, SHARES
 from training.studies.designs import Study
 from training.studies.members import Trial, trials
 from training.studies.outcomes import (

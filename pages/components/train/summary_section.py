@@ -22,12 +22,7 @@ from pages.components.train import (
     section_choice,
     tradeoff_section,
 )
-from training.evaluation.similarity import DistributionRow
-from training.hub.push_run import Subject, card_to_publish
-from training.recipe.of_run import recipe_of, values_of
-from training.recipe.presets import changes, nearest
-from training.recipe.schema import rows_of
-from training.runs.figures import (
+from training.evaluation.figures import (
     SAMPLE,
     Part,
     distributions,
@@ -35,6 +30,11 @@ from training.runs.figures import (
     probe_figures,
     unseen_distributions,
 )
+from training.evaluation.similarity import DistributionRow
+from training.hub.push_run import Subject, card_to_publish
+from training.recipe.presets import changes, nearest
+from training.recipe.reading import recipe_of, values_of
+from training.recipe.schema import rows_of
 
 PARTS = {
     Part.TRAINED: "Trained on",

@@ -15,12 +15,17 @@ from pages.components.shared.charts.negation_and_ability import GENERAL_NAMES
 from pages.components.shared.charts.negation_and_ability import curve as draw_curve
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train.runs_table import FIGURES
-from training.evaluation import sts
-from training.evaluation.retrieval import WHAT_IT_IS
-from training.retention.tradeoff import StsFile, request_tradeoff, seconds_to_measure, training_sts
-from training.retention.tradeoff_curve import Curve, axes, suggested
-from training.retention.tradeoff_save import Saved, request_save, tradeoff_of, why_not
-from training.runs.figures import encoder_names
+from training.encoder_run.tradeoff import (
+    StsFile,
+    request_tradeoff,
+    seconds_to_measure,
+    training_sts,
+)
+from training.encoder_run.tradeoff_curve import Curve, axes, suggested
+from training.encoder_run.tradeoff_save import Saved, request_save, tradeoff_of, why_not
+from training.evaluation import general_ability
+from training.evaluation.figures import encoder_names
+from training.evaluation.general_ability import WHAT_IT_IS
 
 _PROBLEM = "tradeoff_problem"
 
@@ -113,7 +118,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         "STS file",
         key=_file_key(run.id),
         type=["tsv", "txt", "csv"],
-        max_upload_size=sts.LARGEST_FILE >> 20,
+        max_upload_size=general_ability.LARGEST_STS_FILE >> 20,
         help="UTF-8 text. Each line has a score and two sentences, separated by tabs. Every point "
         "then also shows the Spearman correlation between the cosines and the scores.",
     )

@@ -15,16 +15,14 @@ from pages.components.shared.shell import current_user, error_messages, open_pro
 from pages.components.shared.shell.count_cache import CachedCounts, follow_making
 from pages.components.train import recipe_editor, recipe_parts
 from training.benchmarks.contamination import bundled_texts_description
-from training.data.composition import Composition, composition, composition_now
+from training.data.families import Composition, composition, composition_now
+from training.encoder_run.trainings import DEFAULT_SEED, request_training
+from training.finetune.feasibility import estimate, left_by
 from training.finetune.fitting import LARGEST_SEED
 from training.models.display_names import short_name
-from training.recipe.cautions import cautions
 from training.recipe.plan import TrainingPlan, plan
-from training.recipe.schema import Recipe
-from training.recipe.sufficiency import left_by
-from training.recipe.time_estimate import estimate
-from training.recipe.yaml_text import parse_recipe
-from training.runs.trainings import DEFAULT_SEED, request_training
+from training.recipe.reading import parse_recipe
+from training.recipe.schema import Recipe, cautions
 
 # Edits outlive the widgets, which forget their values when they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"

@@ -47,7 +47,7 @@ from curation.taxonomy.surface_check import ROLES
 from db.errors import HedgerowError
 from db.models import Verdict
 from db.settings import Settings
-from training.benchmarks.scorers.prompted.answers import Reading, read_choice, read_score
+from training.benchmarks.scorers.prompted.chat import Reading, read_choice, read_score
 
 NEGATIONS = types_of("negation", TAXONOMY)
 HEDGES = types_of("hedge", TAXONOMY)

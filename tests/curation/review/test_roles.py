@@ -49,8 +49,8 @@ from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, person
 from tests.support.write_functions import stand_ins, write_functions
-from training.benchmarks.data.sources import keep_data
-from training.runs.cancelling import cancel_run
+from training.benchmarks.sources import keep_data
+from training.runs.kinds import cancel_run
 from training.runs.removal import delete_run
 
 FACTS = {Role.VIEWER: "You are a viewer", Role.REVIEWER: "Only a lead can do this"}

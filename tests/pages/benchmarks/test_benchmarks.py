@@ -37,10 +37,10 @@ from tests.support.benchmark_results import add_suite
 from tests.support.harness_tasks import save_own_tasks
 from tests.support.overlapping import SAID, keep_doors
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
-from training.benchmarks.data.sources import kept_data
 from training.benchmarks.runs.request import KIND
 from training.benchmarks.scorers.architecture import PLUG_INS
-from training.benchmarks.tasks import general_names
+from training.benchmarks.sources import kept_data
+from training.benchmarks.tasks import general
 from training.benchmarks.tasks.general import QUICK
 from training.benchmarks.tasks.own_families import Hedgerow
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
@@ -106,7 +106,7 @@ def test_files_suites_and_tasks_are_measured_once_and_unknown_tasks_refused(
     def refuse(name: str) -> None:
         raise HedgerowError(f"Expected a task of mteb, found {name}.")
 
-    monkeypatch.setattr(general_names, "single_task", refuse)
+    monkeypatch.setattr(general, "single_task", refuse)
     app.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
     start(app)
     assert f"found {HOSTILE}." in page_text(app) and len(started) == 1

@@ -23,6 +23,9 @@ from pages.components.train.curve_charts import documents
 from tests.curation.release.test_overlap_results import compared
 from tests.support.hostile import stored
 from training.benchmarks.scorers.late_interaction import TokenMatrix
+from training.encoder_run.tradeoff import SHARES
+from training.encoder_run.tradeoff_curve import KEPT as ABILITY_KEPT
+from training.encoder_run.tradeoff_curve import Curve, SharePoint
 from training.evaluation.similarity import (
     DistributionRow,
     ProbePair,
@@ -30,12 +33,8 @@ from training.evaluation.similarity import (
     figure_1_rows,
     probe_rows,
 )
-from training.ranking.epochs import SPREAD, EpochFigures
-from training.ranking.figures import DOCUMENTS, QUANTILES, quantile
-from training.retention.tradeoff import SHARES
-from training.retention.tradeoff_curve import KEPT as ABILITY_KEPT
-from training.retention.tradeoff_curve import Curve, SharePoint
-from training.runs.curves import ROLES, Band
+from training.finetune.curves import ROLES, Band
+from training.ranking.figures import DOCUMENTS, QUANTILES, SPREAD, EpochFigures, quantile
 from training.studies.designs import Study
 from training.studies.outcomes import Against, FigureRow, differences, published_rows, trade_off
 

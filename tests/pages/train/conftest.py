@@ -24,11 +24,11 @@ from pages.components.train.section_choice import SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.looks import opened
 from tests.support.databases import Fill
+from training.encoder_run.trainings import request_training
+from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines
 from training.recipe.schema import Recipe
-from training.runs.figures import Part
-from training.runs.trainings import request_training
 
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
 

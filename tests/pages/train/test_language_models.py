@@ -21,16 +21,16 @@ from tests.pages.looks import change, charts, newest, page_text, use
 from tests.pages.train.conftest import HOSTILE, add_metrics, language_page, page
 from tests.support.generating import Serve
 from tests.training.ranking.support.finetunings import ENTRIES, lines
-from training.benchmarks.data.sources import keep_data
-from training.llm import study
-from training.llm.provider import request as provider
-from training.llm.provider.job_file import Job, keep_job
-from training.llm.request import KIND, request_language_finetuning
-from training.models.rankers import KIND as RANKERS
+from training.benchmarks.sources import keep_data
+from training.llm import provider_request as provider
+from training.llm.provider_request import Job, keep_job
+from training.llm.request import request_language_finetuning
+from training.models.finetuned import LANGUAGE_MODEL_KIND
+from training.models.finetuned import RANKER_KIND as RANKERS
 from training.ranking.figures import QUANTILES, quantile
 from training.ranking.pairs import keep_pairs
 from training.ranking.request import RankingRequest, request_finetuning
-from training.studies import members
+from training.studies import language_study, members
 
 KEY = "sk-typed-in-by-somebody"
 BEFORE = {"right": 0.5, "right:Yes": 0.25, "right:No": 0.75, "eval_loss": 1.5}
@@ -97,7 +97,7 @@ def test_one_click_stores_a_finetuning_with_the_settings_shown(
     )
     assert "36 question pairs" in page_text(app) and " 4 before" in page_text(app)
     app.button("llm-start").click().run()
-    asked = newest(KIND).parameters
+    asked = newest(LANGUAGE_MODEL_KIND).parameters
     assert started == [earlier + 1]
     recipe = asked["recipe"]
     assert (recipe["epochs"], recipe["arm"], recipe["rank"]) == (2, "paper", 16)
@@ -135,7 +135,7 @@ def test_the_arms_are_compared_in_a_table(
     wording: Wording,
 ) -> None:
     wording(language_page(ARMS), "train", "no ablation of a language model")
-    monkeypatch.setattr(study, "ARMS", {"All": "paper", "Everything": "both"})
+    monkeypatch.setattr(language_study, "ARMS", {"All": "paper", "Everything": "both"})
     number = store(released, small_llama) + 1
     language_page().button("llm-start-arms").click().run()
     assert started == [number]

@@ -27,13 +27,13 @@ from tests.pages.train.conftest import (
     stored_run,
 )
 from tests.support.old_recipes import OLD_RECIPES
-from training.data.composition import composition
+from training.data.families import composition
+from training.encoder_run import tradeoff_save
+from training.encoder_run.tradeoff import SHARES
+from training.encoder_run.tradeoff_curve import KEPT, KIND, group_of
 from training.evaluation.probes import own_probes
 from training.recipe.presets import PRESETS, QUICK
 from training.recipe.schema import Recipe
-from training.retention import tradeoff_save
-from training.retention.tradeoff import SHARES
-from training.retention.tradeoff_curve import KEPT, KIND, group_of
 from training.studies.designs import Study
 from training.studies.members import trials
 from training.studies.study_run import list_studies, request_study

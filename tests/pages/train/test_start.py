@@ -42,13 +42,12 @@ from tests.pages.train.conftest import (
 from tests.support.factories import add_anchor, add_variant, person
 from tests.support.servers.hub_server import TOKEN
 from training.finetune.checkpoints import TrainingPosition
-from training.hub.model_card import write_card
 from training.hub.push_run import KIND, Subject, pushes
+from training.model_card import write_card
 from training.recipe.presets import PRESETS
+from training.recipe.reading import parse_recipe
 from training.recipe.schema import SOURCE_SHARES, Recipe
-from training.recipe.yaml_text import parse_recipe
-from training.retention.bundled_texts import bundled_texts
-from training.retention.documents import documents
+from training.retention.texts import bundled_texts, documents
 
 QUICK = PRESETS["quick"].recipe
 

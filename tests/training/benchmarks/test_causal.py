@@ -21,9 +21,8 @@ from db.errors import HedgerowError
 from tests.support.small_llama import BEGIN, END, PAD, TEXTS, save_small_llama, small_tokenizer
 from training.benchmarks.definition import Question
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
-from training.benchmarks.scorers.prompted import likelihoods
-from training.benchmarks.scorers.prompted.answer_tokens import AnswerTokens
-from training.benchmarks.scorers.prompted.causal import GRID
+from training.benchmarks.scorers.prompted import causal
+from training.benchmarks.scorers.prompted.causal import GRID, AnswerTokens
 
 PROMPTS = [
     "Document 1: The harbour is open.\nDocument 2: The harbour is closed.\nAnswer:",
@@ -111,7 +110,7 @@ def test_a_prompt_is_read_once_for_all_of_its_answers_and_batches_change_nothing
     whole = scorer.rated(prompts, on_progress=report)
     assert report.call_args.args == (27, 27), "all of them"
     assert report.call_count < 27, "prompts of one length go together"
-    monkeypatch.setattr(likelihoods, "TOKENS", 1)
+    monkeypatch.setattr(causal, "TOKENS", 1)
     assert scorer.rated(prompts) == pytest.approx(whole, abs=1e-5)
     forward = Mock(wraps=scorer.model.forward)
     monkeypatch.setattr(scorer.model, "forward", forward)
@@ -297,7 +296,7 @@ def test_the_end_of_a_prompt(tokenizers: list[Any]) -> None:
 
 @given(st.sets(st.lists(st.integers(0, 2), min_size=1, max_size=4).map(tuple), min_size=1))
 def test_the_tokens_after_a_prompt_predict_every_answer(answers: set[tuple[int, ...]]) -> None:
-    paths = likelihoods.longest_beginnings(sorted(answers))
+    paths = causal.longest_beginnings(sorted(answers))
     for ids in answers:
         assert len(ids) == 1 or any(path[: len(ids) - 1] == ids[:-1] for path in paths)
     for path in paths:

@@ -39,10 +39,10 @@ from tests.training.benchmarks.support.running import (
 )
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows, write_lines
 from training.benchmarks.definition import Question
-from training.benchmarks.results.measure import measure
-from training.benchmarks.results.prompting_text import prompting_description
-from training.benchmarks.runs.cost_forecast import plan_benchmarks
+from training.benchmarks.results.queries import prompting_description
 from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.request import plan_benchmarks
+from training.benchmarks.scorers.interface import measure
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.tasks.nevir import NevIR

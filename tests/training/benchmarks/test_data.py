@@ -46,16 +46,15 @@ from training.benchmarks.contamination import (
     known,
     missing,
 )
-from training.benchmarks.data.sources import (
-    DataChoice,
-    keep_data,
-    keep_file_here,
-    kept_data,
-    open_data,
-    require_data,
+from training.benchmarks.results.paper_tables import (
+    GENERAL,
+    LANGUAGE,
+    NEGATION,
+    SEMANTONEG,
+    published,
 )
-from training.benchmarks.results.objectives import GENERAL as GENERAL_OBJECTIVE
-from training.benchmarks.results.objectives import (
+from training.benchmarks.results.semantoneg_analyses import GENERAL as GENERAL_OBJECTIVE
+from training.benchmarks.results.semantoneg_analyses import (
     GROUP_HEAD,
     NLI,
     OBJECTIVES,
@@ -69,11 +68,17 @@ from training.benchmarks.results.objectives import (
     objective_of,
     published_accuracies,
 )
-from training.benchmarks.results.published import GENERAL, LANGUAGE, NEGATION, SEMANTONEG, published
+from training.benchmarks.sources import (
+    DataChoice,
+    keep_data,
+    keep_file_here,
+    kept_data,
+    open_data,
+    require_data,
+)
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.recipe.schema import Recipe
-from training.retention.bundled_texts import texts_hash
-from training.retention.documents import documents
+from training.retention.texts import documents, texts_hash
 from training.runs.kinds import WORK
 
 ROW = "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |"
@@ -304,7 +309,7 @@ def test_the_users_sentences_become_a_suite(tmp_path: Path) -> None:
 
 def test_downloaded_data_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = write_lines(tmp_path / "test.jsonl", NEVIR)
-    monkeypatch.setattr("training.benchmarks.data.sources.local", lambda source: given)
+    monkeypatch.setattr("training.benchmarks.sources.local", lambda source: given)
     opened = open_data(None, tmp_path, DataChoice(benchmark="nevir"))  # type: ignore[arg-type]
     assert opened.where == "orionweller/NevIR/test.jsonl on the model hub"
     (kept,) = kept_data(tmp_path, "nevir")

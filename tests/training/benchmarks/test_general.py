@@ -29,10 +29,9 @@ from tests.training.benchmarks.support.running import (
 )
 from tests.training.benchmarks.support.samples import write_lines
 from training.benchmarks.definition import Result
-from training.benchmarks.harness.measuring import PART, measure
-from training.benchmarks.harness.names import KNOWN, require_known
-from training.benchmarks.harness.own_tasks import own_names, own_task
-from training.benchmarks.harness.tasks import load_task
+from training.benchmarks.harness_measuring import PART, measure
+from training.benchmarks.harness_names import KNOWN, own_names, own_task, require_known
+from training.benchmarks.harness_tasks import load_task
 from training.benchmarks.results.queries import full_result
 from training.benchmarks.runs import lifecycle
 from training.benchmarks.runs.measured_models import ModelChoice
@@ -330,6 +329,6 @@ def test_a_task_is_found_by_its_name_and_its_data_in_the_folder(
         own_task(tmp_path / "none", "sums")
     with pytest.raises(HedgerowError, match="mmlu, hellaswag, gsm8k.*'arc'"):
         require_known(["mmlu", "arc"])
-    monkeypatch.setattr("training.benchmarks.harness.names.find_spec", lambda name: None)
+    monkeypatch.setattr("training.benchmarks.harness_names.find_spec", lambda name: None)
     with pytest.raises(HedgerowError, match=r"hedgerow\[lm-eval\]"):
         load_task("mmlu")

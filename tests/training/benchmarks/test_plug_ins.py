@@ -24,7 +24,6 @@ from tests.training.benchmarks.support.running import (
 from tests.training.benchmarks.support.samples import write_lines
 from training.benchmarks import catalogue
 from training.benchmarks.catalogue import BENCHMARKS, all_benchmarks, benchmark, benchmark_names
-from training.benchmarks.data.sources import keep_data, kept_data
 from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
 from training.benchmarks.scorers.architecture import (
     PLUG_INS,
@@ -34,6 +33,7 @@ from training.benchmarks.scorers.architecture import (
     load_scorer,
 )
 from training.benchmarks.scorers.interface import Prompts
+from training.benchmarks.sources import keep_data, kept_data
 
 LENGTHS = """
 import numpy as np

@@ -14,8 +14,8 @@ from curation.generation.prompts import MEASURING, built_in, find_version, save_
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from training.benchmarks.definition import Question
-from training.benchmarks.scorers.prompted.answers import read_choice, read_score
-from training.benchmarks.scorers.prompted.orders import (
+from training.benchmarks.scorers.prompted.chat import read_choice, read_score
+from training.benchmarks.scorers.prompted.interface import (
     choice_prompts,
     combined,
     distinct_prompts,

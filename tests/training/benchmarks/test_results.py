@@ -30,14 +30,12 @@ from training.benchmarks.results.single_items import (
     right_candidates,
 )
 from training.benchmarks.results.statistics import compare, interval, places
-from training.benchmarks.tasks.cannot import Cannot
+from training.benchmarks.tasks.common_forms import Cannot, ScoredPair
 from training.benchmarks.tasks.excluir import ExcluIR, Exclusion
 from training.benchmarks.tasks.nevir import NevIR, pair
 from training.benchmarks.tasks.own_families import FamilyText, Hedgerow, Kin
-from training.benchmarks.tasks.scored_pairs import ScoredPair
-from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
-from training.benchmarks.tasks.suites import entries, suite
-from training.evaluation.semantoneg_questions import Forms
+from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg, entries, suite
+from training.evaluation.held_out import Forms
 
 ENTRIES = [
     Entry("a", "It is not hot.", ("It is not cold.", "It is hot.", "It is cold.")),

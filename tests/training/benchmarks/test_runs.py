@@ -35,27 +35,25 @@ from tests.training.benchmarks.support.running import (
     semantoneg,
     stopping,
 )
-from training.benchmarks.data.sizes import READ, size, size_of
-from training.benchmarks.data.sources import DataChoice, open_data
-from training.benchmarks.results.measure import measure
 from training.benchmarks.results.queries import full_result, newest, of_run, paired
 from training.benchmarks.results.statistics import compare
 from training.benchmarks.runs import lifecycle
-from training.benchmarks.runs.cost_forecast import (
+from training.benchmarks.runs.measured_models import ModelChoice
+from training.benchmarks.runs.paces import LETTERS_PER_SECOND, READ, size, size_of, units
+from training.benchmarks.runs.request import (
     LOADING,
     SHORTEST_ANSWER,
     BenchmarkPlan,
     Chats,
     plan_benchmarks,
 )
-from training.benchmarks.runs.measured_models import ModelChoice
-from training.benchmarks.runs.paces import LETTERS_PER_SECOND, units
 from training.benchmarks.scorers.architecture import load_scorer
-from training.benchmarks.scorers.lexical import TfIdf
+from training.benchmarks.scorers.interface import TfIdf, measure
 from training.benchmarks.scorers.prompted.wording import PromptVersions
+from training.benchmarks.sources import DataChoice, open_data
 from training.benchmarks.tasks.excluir import ExcluIR, Exclusion
 from training.finetune.compute.devices import device_to_oneself
-from training.models.size import BUILT_IN_WEIGHT, weight_of
+from training.models.known import BUILT_IN_WEIGHT, weight_of
 
 TF_IDF, RANDOM = ModelChoice(architecture="tf-idf"), ModelChoice(architecture="random")
 
@@ -269,7 +267,7 @@ def test_items_questions_and_distinct_texts_are_counted(
     assert plan[:4] == (6 + 2, 6 + 4, 12 + 8, ())
     assert plan.models[0].seconds == 0.0
     monkeypatch.setattr(
-        "training.benchmarks.data.sizes.size_of", lambda data: pytest.fail("read again")
+        "training.benchmarks.runs.paces.size_of", lambda data: pytest.fail("read again")
     )
     of_hub = DataChoice(benchmark="nevir")
     plan = planned(engine, settings, PRICED, data=(of_hub, data[0]))

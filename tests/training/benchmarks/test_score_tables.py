@@ -24,22 +24,30 @@ from tests.support.databases import both_databases
 from tests.training.benchmarks.support.running import add, add_task
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 from training.benchmarks.definition import Result
-from training.benchmarks.results.paper_tables import Line, cells, latex
-from training.benchmarks.results.published import published
-from training.benchmarks.results.published_lines import paper_of, shortened
+from training.benchmarks.results.paper_tables import (
+    Line,
+    cells,
+    latex,
+    paper_of,
+    published,
+    shortened,
+)
 from training.benchmarks.results.queries import bases, newest, of_run
 from training.benchmarks.results.score_file import as_table, titles
 from training.benchmarks.results.score_table import (
+    DETAILS,
     NEGATION_COLUMN,
     ScoreColumn,
     columns,
+    details,
     general_column,
     lines,
+    per_item,
     points,
+    shown,
     unlike_published,
 )
-from training.benchmarks.results.spending import DETAILS, details, per_item, shown
-from training.benchmarks.results.unseen_antonyms import (
+from training.benchmarks.results.semantoneg_analyses import (
     UnseenScore,
     pairs_in_corpora,
     taught_pairs,

@@ -29,17 +29,15 @@ from tests.training.benchmarks.support.running import (
 )
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows, write_lines
 from training.benchmarks.definition import Question
-from training.benchmarks.results.measure import measure
 from training.benchmarks.results.queries import newest, newest_scores
 from training.benchmarks.results.score_table import columns, lines
+from training.benchmarks.results.single_items import token_matrix
 from training.benchmarks.runs.measured_models import ModelChoice
-from training.benchmarks.runs.token_maps import token_matrix
+from training.benchmarks.runs.model_choice import scoring_description, scoring_of
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
 from training.benchmarks.scorers.dpr import Halves, halves_of
-from training.benchmarks.scorers.interface import Prompts
-from training.benchmarks.scorers.lexical import Random, TfIdf
+from training.benchmarks.scorers.interface import Prompts, Random, TfIdf, measure
 from training.benchmarks.scorers.monot5 import LONGEST
-from training.benchmarks.scorers.scoring import scoring_description, scoring_of
 from training.benchmarks.tasks.nevir import NevIR
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.models.display_names import short_name

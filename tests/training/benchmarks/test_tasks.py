@@ -28,16 +28,15 @@ from tests.training.benchmarks.support.samples import (
     write_list,
     write_table,
 )
-from training.benchmarks.results.measure import measure
-from training.benchmarks.tasks.cannot import Cannot
+from training.benchmarks.scorers.interface import measure
+from training.benchmarks.tasks.common_forms import Cannot, M3Counterfactual, PairColumns, ScoredPair
 from training.benchmarks.tasks.excluir import ExcluIR
-from training.benchmarks.tasks.m3 import M3Counterfactual
 from training.benchmarks.tasks.nevir import DocumentPair, NevIR, pair
 from training.benchmarks.tasks.own_families import FamilyText, Hedgerow, Kin
-from training.benchmarks.tasks.scored_pairs import PairColumns, ScoredPair
-from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg, antonyms
-from training.benchmarks.tasks.suite_sentences import Reason, build
-from training.benchmarks.tasks.suites import (
+from training.benchmarks.tasks.semantoneg import (
+    Entry,
+    SemAntoNeg,
+    antonyms,
     built_of,
     entries,
     lines_of,
@@ -46,9 +45,9 @@ from training.benchmarks.tasks.suites import (
     written,
     written_forms,
 )
+from training.benchmarks.tasks.suite_sentences import Reason, build
 from training.data.families import training_families
-from training.evaluation.held_out import FAMILIES, RANKED, HeldOut
-from training.evaluation.semantoneg_questions import Forms, forms_of, questions
+from training.evaluation.held_out import FAMILIES, RANKED, Forms, HeldOut, forms_of, questions
 from training.recipe.schema import Recipe
 
 PAIR = pair("1-2", ("q one", "q two"), ("It was not open.", "It was open."))

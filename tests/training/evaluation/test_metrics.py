@@ -25,32 +25,29 @@ from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from hedgerow.losses.families import Family, Member, Role
 from tests.training.support.vectors import Vectors, at
-from training.evaluation import held_out, probe_groups
-from training.evaluation.held_out import HeldOut
-from training.evaluation.probe_files import read_probes
-from training.evaluation.probe_groups import (
-    BundledGroup,
-    bundled_groups,
-    bundled_probes,
-    find_groups,
-    score,
-)
-from training.evaluation.retrieval import (
+from training.evaluation import held_out, similarity
+from training.evaluation.general_ability import (
     RetrievalItem,
+    StsPair,
     mean_reciprocal_rank,
     retrieval_items,
 )
-from training.evaluation.semantoneg_questions import CandidateQuestion, questions, share_right
+from training.evaluation.held_out import CandidateQuestion, HeldOut, questions, share_right
+from training.evaluation.probe_files import read_probes
 from training.evaluation.similarity import (
     FIGURE_1,
     ROLES,
+    BundledGroup,
     ProbePair,
+    bundled_groups,
+    bundled_probes,
     distribution_rows,
     figure_1_rows,
+    find_groups,
     probe_similarities,
+    score,
 )
-from training.evaluation.sts import StsPair
-from training.retention.bundled_texts import bundled_texts
+from training.retention.texts import bundled_texts
 
 KINDS = {
     "word": Role.HEDGE,
@@ -307,7 +304,7 @@ def test_nothing_that_is_trained_on_shares_a_run_of_words_with_the_set(texts: An
     assert (found.overlapping, found.exact) == (0, 0), found.examples
 
 
-REFERENCE = Path(probe_groups.__file__).with_name("probe_groups.jsonl")
+REFERENCE = Path(similarity.__file__).with_name("probe_groups.jsonl")
 MOST_SHARED = 0.4
 """Maximum share of a group's content words in any one anchor of the corpus: two of five."""
 

@@ -18,6 +18,13 @@ from db.models import Encoder, ProbeCosine
 from db.models import Probe as ProbeRecord
 from tests.support.databases import both_databases
 from tests.training.support.trainings import count, read, write
+from training.evaluation.general_ability import (
+    FEWEST,
+    LARGEST_STS_FILE,
+    StsPair,
+    read_sts,
+    spearman,
+)
 from training.evaluation.probe_files import (
     MAX_LABEL,
     Pasted,
@@ -26,7 +33,6 @@ from training.evaluation.probe_files import (
     parse_sentences,
     read_probes,
 )
-from training.evaluation.probe_groups import bundled_probes
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
     GROUPS_SET,
@@ -43,8 +49,7 @@ from training.evaluation.probe_sets import (
     rename_set,
 )
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
-from training.evaluation.similarity import ProbePair
-from training.evaluation.sts import FEWEST, LARGEST_FILE, StsPair, read_sts, spearman
+from training.evaluation.similarity import ProbePair, bundled_probes
 
 PAIRS = Pasted(
     [ProbePair("It rains.", "It pours.", ""), ProbePair("It rains.", "It is dry.", "dry")], []
@@ -383,7 +388,7 @@ def test_a_published_file_is_read_with_its_quotation_marks(tmp_path: Path) -> No
         ("1\ta\tb\n2\ta\tc\n", "found 2"),
         ("1\ta\tb\n1.0\ta\tc\n1\td\te\n", "found 1 "),
         ("1\tnäme\tb\n".encode("latin-1"), "UTF-8"),
-        (b" " * (LARGEST_FILE + 1), "too large"),
+        (b" " * (LARGEST_STS_FILE + 1), "too large"),
     ],
 )
 def test_another_file_is_refused_with_one_sentence(

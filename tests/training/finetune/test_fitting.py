@@ -25,9 +25,9 @@ from tests.training.support.trainings import (
     weights,
 )
 from training.data.sampling import as_triples
-from training.evaluation import retrieval
+from training.evaluation import general_ability
+from training.evaluation.general_ability import RETRIEVAL, retrieval_figures
 from training.evaluation.held_out import HeldOut
-from training.evaluation.retrieval import RETRIEVAL, retrieval_figures
 from training.finetune import setup
 from training.finetune.compute import devices
 from training.finetune.setup import MOST_EVALUATIONS, set_dropout, steps_between_evaluations
@@ -119,7 +119,7 @@ def test_evaluations_during_training_do_not_change_the_weights(
     seen = recorder()
     found = fitted(tmp_path / "run", recipe, held_out=HELD_OUT, progress=seen)
     assert weights(found.folder) == weights(plain.model)
-    assert found.counts[RETRIEVAL] == len(retrieval.retrieval_items())
+    assert found.counts[RETRIEVAL] == len(general_ability.retrieval_items())
     for folder, figures in ((recipe.base_encoder, found.before), (found.folder, found.after)):
         again = retrieval_figures(load_encoder(str(folder), device="cpu"))
         assert figures[RETRIEVAL] == pytest.approx(again[RETRIEVAL])

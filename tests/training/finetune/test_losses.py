@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.losses.contrastive import EQUATION_1, HEDGE_WEIGHT, ORDER_MARGIN, Weights, contrastive
 from hedgerow.losses.families import LEVELS, Batch, Member, Role, flatten
 from tests.training.support.lazily import Lazily
-from training.finetune.losses import objective, weights_of
+from training.finetune.step import objective, weights_of
 from training.recipe.schema import Recipe
 
 torch = Lazily("torch")

@@ -41,8 +41,12 @@ from tests.training.support.trainings import (
 )
 from training.finetune import checkpoints
 from training.finetune.compute import devices
-from training.finetune.compute.devices import device_to_oneself, share_the_processor, uses_bf16
-from training.finetune.compute.training_lock import in_line
+from training.finetune.compute.devices import (
+    device_to_oneself,
+    in_line,
+    share_the_processor,
+    uses_bf16,
+)
 from training.recipe.schema import Recipe
 
 PRELOADED = (

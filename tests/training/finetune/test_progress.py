@@ -19,7 +19,6 @@ from db.runs import create_run, get_run, metrics
 from db.settings import Settings
 from tests.training.support.trainings import FAMILIES, recorder, write
 from training.data.sampling import as_triples
-from training.finetune.metrics_file import MetricsFile
 
 KIND = "library training"
 STEPS = 6
@@ -145,7 +144,7 @@ def test_a_cancel_ends_a_library_trainer_s_long_evaluation(
         library_trainer(tiny_encoder, tmp_path, Asked()).train()
 
 
-def rows(file: MetricsFile) -> list[tuple[int, str, float | None]]:
+def rows(file: Any) -> list[tuple[int, str, float | None]]:
     lines = file.path.read_text(encoding="utf-8").splitlines()
     return [(row["step"], row["name"], row["value"]) for row in map(json.loads, lines)]
 
@@ -153,6 +152,8 @@ def rows(file: MetricsFile) -> list[tuple[int, str, float | None]]:
 def test_the_metrics_file_of_a_resumed_training_drops_everything_after_its_checkpoint(
     tmp_path: Path,
 ) -> None:
+    from training.finetune.progress import MetricsFile
+
     file = MetricsFile(tmp_path)
     file.cut(0)  # on the first attempt, there is no file yet
     for step in (0, 10, 20):
@@ -165,6 +166,8 @@ def test_the_metrics_file_of_a_resumed_training_drops_everything_after_its_check
 
 
 def test_a_figure_written_twice_is_kept_once_and_no_number_is_null(tmp_path: Path) -> None:
+    from training.finetune.progress import MetricsFile
+
     file = MetricsFile(tmp_path)
     for value in (0.5, math.nan):
         file.add(0, "drift", value)

@@ -14,9 +14,14 @@ from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
 from tests.training.support.lazily import Lazily
 from tests.training.support.trainings import recorder, run, weights
-from training.finetune.adapters import ADAPTER, add_adapter, changed_layers, merge_adapter
 from training.finetune.compute.text_encoding import embed, word_embeddings
-from training.finetune.weight_average import WeightAverage
+from training.finetune.weights import (
+    ADAPTER,
+    WeightAverage,
+    add_adapter,
+    changed_layers,
+    merge_adapter,
+)
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from db.errors import RunCancelled
 from tests.training.support.trainings import FAMILIES, HELD_OUT, fitted, recorder, run, weights
 from training.finetune import checkpoints, setup
 from training.finetune.compute import devices
-from training.finetune.course import Outcome
+from training.finetune.setup import Outcome
 from training.recipe.schema import Recipe
 
 TRAINER = "training.finetune.trainer"

@@ -24,12 +24,12 @@ from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Copies, opened
 from tests.training.support.trainings import add_families, ask, read, tiny_recipe, train, write
+from training.encoder_run import tradeoff, tradeoff_save
+from training.encoder_run.tradeoff import request_tradeoff
+from training.encoder_run.tradeoff_save import request_save
 from training.hub import adapter_export
 from training.hub.adapter_export import Written, source_in, source_of, write_adapter
 from training.recipe.schema import Recipe
-from training.retention import tradeoff, tradeoff_save
-from training.retention.tradeoff import request_tradeoff
-from training.retention.tradeoff_save import request_save
 
 pytestmark = pytest.mark.slow
 TEXTS = ["The kettle is old.", "The kettle is not old.", "I think the kettle is new.", "It rains."]

@@ -26,10 +26,10 @@ from tests.support.servers.hub_server import OWNER, READ_TOKEN, TOKEN, HubServer
 from tests.support.servers.hub_server import Repo as Stored
 from tests.training.support.trainings import read, write
 from training.hub import push_run
-from training.hub.model_card import LOCAL_MODEL, card_of, published, write_card
 from training.hub.publishing import checked_repo
 from training.hub.push_run import Subject, request_one_push, request_push
-from training.recipe.of_run import recipe_of
+from training.model_card import LOCAL_MODEL, card_of, published, write_card
+from training.recipe.reading import recipe_of
 from training.recipe.schema import Recipe
 
 REPO = f"{OWNER}/encoder"

@@ -29,15 +29,13 @@ from tests.support.checkpoints import checkpoint
 from tests.support.databases import Fill, stored_run
 from tests.support.small_llama import save_small_llama, small_tokenizer
 from training.llm.base import check_base, clean_base, has_chat_template, load_base
+from training.llm.card import course_of, evaluations_of
 from training.llm.examples import Asker
-from training.llm.figures import course_of, evaluations_of
-from training.llm.forecast import forecast
-from training.llm.recipe import LanguageRecipe
-from training.llm.recipe_text import chosen_recipe, parse_language_recipe
-from training.llm.request import questions_of, request_language_finetuning, request_of
-from training.llm.study import arm_rows, request_language_study
+from training.llm.recipe import LanguageRecipe, chosen_recipe, parse_language_recipe
+from training.llm.request import forecast, questions_of, request_language_finetuning, request_of
 from training.runs.kinds import WORK, kind_of
 from training.runs.removal import delete_run
+from training.studies.language_study import arm_rows, request_language_study
 from training.studies.members import study_of, trials
 
 TRAINED, HELD_OUT = 12, 4
@@ -93,7 +91,7 @@ def share_answered_right(folder: Path, pairs: list[QuestionPair], *, base: str =
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from training.llm.answers import shares_right
+    from training.llm.trainer import shares_right
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model: Any = AutoModelForCausalLM.from_pretrained(base or folder)
@@ -333,7 +331,7 @@ def test_the_share_is_that_of_one_question_at_a_time(small_llama: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from training.llm.answers import shares_right
+    from training.llm.trainer import shares_right
 
     tokenizer = AutoTokenizer.from_pretrained(small_llama)
     model: Any = AutoModelForCausalLM.from_pretrained(small_llama).eval()

@@ -30,19 +30,18 @@ from tests.support.generating import Serve
 from tests.support.generating import serve_chat as serve_chat
 from tests.support.servers.chat_server import ChatServer
 from tests.support.servers.finetuning_server import STEPS, train_loss
-from training.finetune.curve_names import LOSS
-from training.llm.figures import HELD_OUT_LOSS
-from training.llm.provider import api, finetuning
-from training.llm.provider.job_file import NAME
-from training.llm.provider.request import (
+from training.finetune.curves import LOSS
+from training.llm import provider_api, provider_finetuning
+from training.llm.card import HELD_OUT_LOSS
+from training.llm.provider_request import (
+    JOB_FILE,
     KIND,
     ProviderRequest,
     finetuned_models,
     plan,
     request_finetuning,
 )
-from training.runs.cancelling import cancel_run
-from training.runs.kinds import WORK, kind_of
+from training.runs.kinds import WORK, cancel_run, kind_of
 from training.runs.removal import delete_run
 
 KEY = "sk-not-a-real-key-but-long"
@@ -160,7 +159,7 @@ def test_a_server_without_events_or_with_the_older_parameter(
 def test_a_job_costs_the_price_at_the_time_of_the_request(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.llm.provider.request.is_own", lambda address: True)
+    monkeypatch.setattr("training.llm.provider_request.is_own", lambda address: True)
     how: dict[str, Any] = {"model": "gpt-4o-mini-2024-07-18", "epochs": 2}
     with reading(provider.engine) as session:
         planned = plan(session, provider.settings, ProviderRequest(**how))
@@ -212,7 +211,7 @@ def test_a_process_that_dies_sends_and_starts_nothing_twice(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, method: str, moment: str
 ) -> None:
     run_id = provider.requested()
-    original = getattr(api.FinetuningApi, method)
+    original = getattr(provider_api.FinetuningApi, method)
 
     async def die(*args: Any, **how: Any) -> None:
         if moment == "after":
@@ -220,7 +219,7 @@ def test_a_process_that_dies_sends_and_starts_nothing_twice(
         raise RuntimeError("killed")
 
     with monkeypatch.context() as dying:
-        dying.setattr(api.FinetuningApi, method, die)
+        dying.setattr(provider_api.FinetuningApi, method, die)
         with pytest.raises(HedgerowError, match="killed"):
             provider.carried_out(run_id)
     assert provider.carried_out(run_id)["fine_tuned_model"] and provider.sent_once()
@@ -274,7 +273,7 @@ def test_what_fails_gives_one_sentence_without_the_key(provider: Provider) -> No
     provider.jobs.without = ("jobs",)
     assert "does not offer finetuning" in message(seed=1)
     noted = provider.requested(seed=2)
-    note = provider.settings.data_folder / provider.stored(noted).folder / NAME
+    note = provider.settings.data_folder / provider.stored(noted).folder / JOB_FILE
     note.parent.mkdir(parents=True)
     note.write_text("{")
     with pytest.raises(HedgerowError, match="the job that this run started"):
@@ -315,5 +314,5 @@ def test_an_impossible_request_gives_one_sentence(provider: Provider) -> None:
     own = str(provider.settings.openai_base_url)
     for address, key in {"": KEY, own: KEY, "http://b/v1": ""}.items():
         request = ProviderRequest(model="m", base_url=address)
-        made = finetuning.model_of(request, provider.settings)
+        made = provider_finetuning.model_of(request, provider.settings)
         assert made.key.get_secret_value() == key, "the environment's key is for its own address"

@@ -24,36 +24,40 @@ from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, HubServer
 from tests.training.benchmarks.support.running import ran, results
 from tests.training.ranking.support.finetunings import ENTRIES, ask, carry_out, entry, lines
-from training.benchmarks.data.sources import keep_data
-from training.benchmarks.results.measure import measure
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
-from training.benchmarks.scorers.lexical import Random
+from training.benchmarks.scorers.interface import Random, measure
+from training.benchmarks.sources import keep_data
 from training.benchmarks.tasks.nevir import DocumentPair, NevIR
-from training.evaluation.retrieval import retrieval_items
+from training.evaluation.general_ability import retrieval_items
+from training.finetune.feasibility import PREPARING
 from training.hub import push_run
 from training.models.known import list_encoders, list_models, require_known_encoder
-from training.ranking.epochs import as_table, epochs_of, with_epochs
 from training.ranking.figures import (
+    CANDIDATES,
     DOCUMENTS,
     HIGH,
     LOW,
     NEVIR,
     QUANTILES,
-    RankingFigures,
-    quantile,
-)
-from training.ranking.pairs import kept_pairs, read_pairs
-from training.ranking.request import RankingRequest, parts_asked, request_of
-from training.ranking.reranking import (
-    CANDIDATES,
     RERANKING,
     WHAT_IT_IS,
+    RankingFigures,
+    as_table,
+    epochs_of,
+    quantile,
     reciprocal_rank,
     with_candidates,
+    with_epochs,
 )
-from training.ranking.time_needed import characters_read, estimate
-from training.recipe.time_estimate import PREPARING
+from training.ranking.pairs import kept_pairs, read_pairs
+from training.ranking.request import (
+    RankingRequest,
+    characters_read,
+    parts_asked,
+    request_of,
+    time_needed,
+)
 from training.runs.removal import delete_run
 
 pytestmark = pytest.mark.slow
@@ -352,7 +356,7 @@ def test_the_time_needed_grows_with_what_is_read_at_the_pace_of_the_last_finetun
 
     def guess(**change: Any) -> tuple[float, int | None]:
         with reading(engine) as session:
-            return estimate(session, settings, request.model_copy(update=change), parts)
+            return time_needed(session, settings, request.model_copy(update=change), parts)
 
     assert guess()[1] is None
     wanted = characters_read(parts, request, "bi-encoder")

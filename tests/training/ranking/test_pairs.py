@@ -14,7 +14,7 @@ from pyarrow.parquet import write_table as write_parquet
 
 from db.errors import HedgerowError
 from tests.training.ranking.support.finetunings import ENTRIES, entry, lines
-from training.benchmarks.data.sources import keep_data, kept_data
+from training.benchmarks.sources import keep_data, kept_data
 from training.benchmarks.tasks.nevir import DocumentPair, NevIR
 from training.ranking.pairs import (
     PairsFile,

@@ -22,12 +22,18 @@ from curation.language.tokens import NEGATOR_WORDS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
-from training.retention.bundled_texts import bundled_texts
 from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.documents import Document, documents
-from training.retention.perturbation import FEWEST_WORDS, edited
 from training.retention.rankings import QUERIES_OF_A_DOCUMENT, SCALE, SOFT_TARGETS, Rankings
-from training.retention.topics import OF_A_TOPIC, Topic, topics
+from training.retention.texts import (
+    FEWEST_WORDS,
+    OF_A_TOPIC,
+    Document,
+    Topic,
+    bundled_texts,
+    documents,
+    edited,
+    topics,
+)
 
 NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
 TEXTS = [f"Sentence {number}." for number in range(12)]

@@ -28,15 +28,9 @@ from tests.curation.support.families import add_plain_family
 from tests.support.databases import Copies, opened, sqlite
 from tests.training.support.shared import made_once, shared_folder
 from tests.training.support.trainings import ask, train
-from training.evaluation.held_out import STS
-from training.evaluation.retrieval import RETRIEVAL
-from training.hub.push_run import model_run
-from training.models.known import list_encoders, location_of
-from training.recipe.schema import Recipe
-from training.retention import tradeoff, tradeoff_save
-from training.retention.interpolation import ends_of, load
-from training.retention.tradeoff import SHARES, StsFile, estimate, read_sts_file, request_tradeoff
-from training.retention.tradeoff_curve import (
+from training.encoder_run import tradeoff, tradeoff_save
+from training.encoder_run.tradeoff import SHARES, StsFile, estimate, read_sts_file, request_tradeoff
+from training.encoder_run.tradeoff_curve import (
     KEPT,
     KIND,
     Curve,
@@ -45,6 +39,12 @@ from training.retention.tradeoff_curve import (
     curve_of,
     suggested,
 )
+from training.encoder_run.weight_changes import ends_of, load
+from training.evaluation.general_ability import RETRIEVAL
+from training.evaluation.held_out import STS
+from training.hub.push_run import model_run
+from training.models.known import list_encoders, location_of
+from training.recipe.schema import Recipe
 
 pytestmark = pytest.mark.slow
 WORK = {KIND: tradeoff.work, tradeoff_save.KIND: tradeoff_save.work}

@@ -29,12 +29,10 @@ from tests.support.checkpoints import checkpoint
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, model
 from tests.training.support.trainings import ask, count, read, train, write
-from training.finetune.curve_names import PACE, STEP
-from training.recipe import time_estimate
-from training.recipe.plan import KIND, Amount, TrainingPlan, plan
-from training.recipe.presets import PRESETS, recipe_for
-from training.recipe.schema import Recipe
-from training.recipe.time_estimate import (
+from training.encoder_run.trainings import request_training
+from training.finetune import feasibility
+from training.finetune.curves import PACE, STEP
+from training.finetune.feasibility import (
     CHARACTERS_PER_SECOND,
     OVERHEAD,
     PREPARING,
@@ -43,8 +41,10 @@ from training.recipe.time_estimate import (
     forward_only,
     measuring_steps,
 )
+from training.recipe.plan import KIND, Amount, TrainingPlan, plan
+from training.recipe.presets import PRESETS, recipe_for
+from training.recipe.schema import Recipe
 from training.retention import distillation
-from training.runs.trainings import request_training
 
 
 def test_a_training_creates_the_first_release_and_stores_its_inputs(
@@ -266,7 +266,7 @@ READ = OF_STEPS + (OF_EVALUATIONS + OF_MEASURING) / forward_only()
 
 @pytest.fixture(autouse=True)
 def no_retrieval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_estimate, "retrieval_characters", lambda: 0)
+    monkeypatch.setattr(feasibility, "retrieval_characters", lambda: 0)
 
 
 def seconds(engine: Engine, plan: TrainingPlan = PLAN, recipe: Recipe = RECIPE) -> float:
@@ -299,7 +299,7 @@ def test_before_anything_was_read_here_the_time_is_that_of_two_cores(
 ) -> None:
     assert seconds(project) == pytest.approx(READ / CHARACTERS_PER_SECOND)
     assert read(project, estimate, PLAN, RECIPE).by_run is None
-    monkeypatch.setattr(time_estimate, "retrieval_characters", lambda: 5_000)
+    monkeypatch.setattr(feasibility, "retrieval_characters", lambda: 5_000)
     more = 2 * 5_000 / forward_only()  # before and after
     assert seconds(project) == pytest.approx((READ + more) / CHARACTERS_PER_SECOND)
 

@@ -26,20 +26,7 @@ from tests.support.publishing import add_model
 from tests.training.support.trainings import read, write
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import save_probe_cosines
-from training.models.display_names import choice_names, short_name, short_names
-from training.recipe.plan import KIND
-from training.recipe.presets import PRESETS, STANDARD, changes
-from training.recipe.schema import Recipe
-from training.runs.comparison_table import (
-    alike,
-    as_table,
-    differing,
-    figures,
-    finished,
-    in_words,
-    settings_of,
-)
-from training.runs.curves import (
+from training.finetune.curves import (
     Band,
     CurvePoint,
     Evaluations,
@@ -50,8 +37,21 @@ from training.runs.curves import (
     read_evaluations,
     shares,
 )
+from training.models.display_names import choice_names, short_name, short_names
+from training.recipe.plan import KIND
+from training.recipe.presets import PRESETS, STANDARD, changes
+from training.recipe.schema import Recipe
 from training.runs.kinds import KINDS, WORK, kind_of
 from training.runs.removal import delete_run
+from training.studies.comparison_table import (
+    alike,
+    as_table,
+    differing,
+    figures,
+    finished,
+    in_words,
+    settings_of,
+)
 from training.studies.study_run import KIND as STUDY
 
 pytestmark = both_databases
@@ -187,7 +187,7 @@ def test_every_kind_that_a_module_names_is_registered(sources: dict[str, ast.Mod
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
         for target in node.targets
-        if isinstance(target, ast.Name) and target.id == "KIND"
+        if isinstance(target, ast.Name) and (target.id == "KIND" or target.id.endswith("_KIND"))
     }
     earlier = {"starter"}  # names under which the runs of older projects are stored
     assert named == IDS - earlier

@@ -18,12 +18,12 @@ from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
 from tests.support.databases import both_databases
 from tests.training.support.trainings import ask, change_recipe, count, read, train, write
-from training.evaluation import before_after
+from training.evaluation import probes
+from training.evaluation.figures import Part, distributions, figure_1, loss_curve, own_figure
 from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.probes import add_own_probe, remove_own_probe
 from training.finetune.compute import devices
 from training.recipe.schema import Recipe
-from training.runs.figures import Part, distributions, figure_1, loss_curve, own_figure
 
 pytestmark = pytest.mark.slow
 CHECKPOINT_EVERY = "training.finetune.trainer.CHECKPOINT_EVERY"
@@ -38,7 +38,7 @@ def test_a_training_ends_with_a_model_its_encoder_and_figures(
         add_own_probe(session, anchor="The door is open.", text="The door is ajar.")
         gone = add_own_probe(session, anchor="It rains.", text="It pours.").id
     messages: list[str] = []
-    progress, pair_cosines = RunContext.progress, before_after.pair_cosines
+    progress, pair_cosines = RunContext.progress, probes.pair_cosines
 
     def listening(context: RunContext, step: int, total: int, message: str) -> None:
         messages.append(message)
@@ -49,7 +49,7 @@ def test_a_training_ends_with_a_model_its_encoder_and_figures(
         return pair_cosines(model, pairs, **options)
 
     monkeypatch.setattr(RunContext, "progress", listening)
-    monkeypatch.setattr(before_after, "pair_cosines", removing)
+    monkeypatch.setattr(probes, "pair_cosines", removing)
     run = train(project, settings, ask(project, recipe))
     steps = [message for message in messages if "step" in message]
     assert [step.split("step ")[1] for step in steps] == ["1 of 3.", "2 of 3.", *["3 of 3."] * 2]
@@ -88,7 +88,7 @@ def test_the_distributions_of_many_values_match_those_of_few(
     with reading(finished) as session:
         run = get_run(session, 1)
         few = distributions(session, run)
-        monkeypatch.setattr("training.runs.figures.FEW", 0)
+        monkeypatch.setattr("training.evaluation.figures.FEW", 0)
         assert distributions(session, run) == few != []
 
 
@@ -97,7 +97,7 @@ def test_each_part_is_measured_on_a_fixed_sample(
 ) -> None:
     with writing(project) as session:
         session.execute(update(Variant).values(random_key=col(Variant.id) * 0.001))
-    monkeypatch.setattr("training.runs.figures.SAMPLE", 5)
+    monkeypatch.setattr("training.evaluation.figures.SAMPLE", 5)
     run = train(project, settings, ask(project, recipe))
     assert run.result["sampled"]["trained on"] == {"measured": 5, "of": 27}
     with reading(project) as session:
@@ -111,13 +111,13 @@ def test_known_measurements_are_not_repeated_and_equal_trainings_share_one_encod
     finished: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[int] = []
-    real = before_after.pair_cosines
+    real = probes.pair_cosines
 
     def counting(model: object, pairs: list[tuple[str, str]], **options: object) -> object:
         encoded.append(len(pairs))
         return real(model, pairs, **options)
 
-    monkeypatch.setattr(before_after, "pair_cosines", counting)
+    monkeypatch.setattr(probes, "pair_cosines", counting)
     train(finished, settings, ask(finished, recipe, seed=2))
     assert encoded == [35 + sum(map(len, BUNDLED.values()))]  # after; the base's are known
     again = train(finished, settings, ask(finished, recipe))
@@ -130,7 +130,7 @@ def test_known_measurements_are_not_repeated_and_equal_trainings_share_one_encod
 
 def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Interrupt the next run after a call of `name`, a function of trainings."""
-    from training.runs import trainings
+    from training.encoder_run import trainings
 
     real: Callable[..., object] = getattr(trainings, name)
 
@@ -211,7 +211,7 @@ def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
     [
         ("waiting", RunContext, "update"),
         ("training", RunContext, "metric"),
-        ("measuring", before_after, "pair_cosines"),
+        ("measuring", probes, "pair_cosines"),
     ],
 )
 def test_cancelling_ends_a_training_at_any_moment_and_stores_no_figures(

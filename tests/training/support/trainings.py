@@ -18,9 +18,9 @@ from hedgerow.losses.families import Family, Member, Role
 from tests.curation.support.families import add_plain_family, add_variant
 from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
+from training.encoder_run.trainings import KIND, request_training, work
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
-from training.runs.trainings import KIND, request_training, work
 
 if TYPE_CHECKING:
     from tests.training.support.recorder import Recorder

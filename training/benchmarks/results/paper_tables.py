@@ -1,10 +1,13 @@
-"""A table as in the papers: one row per model, one column per benchmark, the best two marked."""
+"""A table as in the papers: one row per model, the best two marked, and the papers' own numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from curation.formatting import escaped
 from db.errors import HedgerowError
@@ -147,3 +150,153 @@ def _shown(cell: ScoreCell | None) -> str:
     number = f"{cell.score:.{DECIMALS}f}".replace("-", "$-$")
     marks = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}", "": number}
     return marks[cell.place]
+
+
+# -- published ------------------------------------------------------------------------------------
+#
+# The numbers in the papers. They are shown next to measured ones but not ranked with them.
+
+
+FILE = Path(__file__).with_name("published.json")
+
+SEMANTONEG = Path(__file__).with_name("semantoneg_table_8.json")
+"""One benchmark and 123 models: a name and its score per line."""
+
+NEGATION, GENERAL, LANGUAGE = "negation", "general", "lm_eval"
+"""The benchmark value of a line that is an average over several tests: the four negation
+benchmarks, MTEB's kinds of tasks (one kind is 'general:STS'), or lm_eval's tasks (one task is
+'lm_eval:mmlu').
+"""
+
+
+class Published(NamedTuple):
+    """A score printed in a paper.
+
+    Attributes:
+        benchmark: the id of one of ``catalogue.BENCHMARKS``, or `NEGATION`, `GENERAL` or
+            `LANGUAGE`.
+        label: the paper's name for the benchmark.
+        model: the paper's name for the model.
+        hub: the model's name on the model hub; '' if the paper gives none.
+        score: in points.
+        table, title, paper: the place in the paper, and the paper.
+        suite: for a general average, the suite of MTEB: 'full' or 'lite'; otherwise ''.
+        kind: the model's architecture.
+        published: its mark in a table; a measured score has none.
+    """
+
+    benchmark: str
+    label: str
+    model: str
+    hub: str
+    score: float
+    table: str
+    title: str
+    paper: str
+    suite: str
+    kind: str
+    published: Literal[True] = True
+
+
+@cache
+def published() -> tuple[Published, ...]:
+    """All published scores, table by table and line by line, as printed.
+
+    Five of HedgeTriple's averages over the negation benchmarks do not match the scores in their
+    lines. The file's note names them.
+    """
+    tables = json.loads(FILE.read_text(encoding="utf-8"))["tables"]
+    numbers = [number for table in tables for number in _numbers(table)]
+    return (*numbers, *_numbers(_of_one_benchmark(SEMANTONEG)))
+
+
+def _of_one_benchmark(file: Path) -> dict[str, Any]:
+    """Convert a table with one benchmark to the format of tables with several."""
+    table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    scores: dict[str, float | None] = table["scores"]
+    models = [
+        {"name": name, "hub": f"{table['hub']}{name}", "kind": table["kind"]} for name in scores
+    ]
+    row = {name: table[name] for name in ("label", "benchmark")}
+    return table | {"models": models, "rows": [row | {"scores": list(scores.values())}]}
+
+
+def _numbers(table: dict[str, Any]) -> Iterator[Published]:
+    for row in table["rows"]:
+        for model, score in zip(table["models"], row["scores"], strict=True):
+            if score is not None:
+                yield Published(
+                    row["benchmark"],
+                    row["label"],
+                    model["name"],
+                    model["hub"],
+                    float(score),
+                    table["id"],
+                    table["title"],
+                    table["paper"],
+                    table["suite"],
+                    model["kind"],
+                )
+
+
+# -- published lines ------------------------------------------------------------------------------
+#
+# The published lines that a table shows: SemAntoNeg's paper alone prints more than a hundred.
+
+
+MOST_PUBLISHED = 24
+"""Maximum number of lines per paper in the table of scores without a search: all of NevIR's."""
+
+
+def paper_of(line: Line) -> str:
+    """The short name of a published line's paper; '' for a measured line."""
+    return line.source.partition(",")[0]
+
+
+def shortened(
+    lines: Sequence[Line], *, search: str = "", most: int = MOST_PUBLISHED
+) -> tuple[list[Line], int]:
+    """The measured lines, and those of the papers.
+
+    A paper with few lines is shown completely, in its own order. Otherwise the lines of models that
+    are measured here come first, then those with the highest scores. A search shows the matching
+    lines. These selections are sorted by score.
+
+    Args:
+        search: words that a model's name must contain in a paper with too many lines; case does not
+            matter.
+        most: the maximum number of lines of a paper that is shown completely.
+
+    Returns:
+        The lines, and the number of published lines that are left out.
+    """
+    measured = [line for line in lines if not line.published]
+    published = [line for line in lines if line.published]
+    words, known = search.casefold().split(), {_short(line.model) for line in measured}
+    found: list[Line] = []
+    for paper in dict.fromkeys(map(paper_of, published)):
+        own = [line for line in published if paper_of(line) == paper]
+        if len(own) > most:
+            own = _with_words(own, words) if words else _first(own, known, most)
+        found += own
+    return measured + found, len(published) - len(found)
+
+
+def _with_words(lines: list[Line], words: Sequence[str]) -> list[Line]:
+    found = [line for line in lines if all(word in line.model.casefold() for word in words)]
+    return sorted(found, key=lambda line: -_best(line))
+
+
+def _first(lines: list[Line], known: Iterable[str], most: int) -> list[Line]:
+    names = set(known)
+    ordered = sorted(lines, key=lambda line: (_short(line.model) not in names, -_best(line)))
+    return sorted(ordered[:most], key=lambda line: -_best(line))
+
+
+def _best(line: Line) -> float:
+    return max(line.scores.values(), default=0.0)
+
+
+def _short(model: str) -> str:
+    """A model's name without its owner or folder."""
+    return model.rstrip("/").rpartition("/")[2].casefold()

@@ -13,10 +13,11 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.formatting import counted
+from curation.generation.run_report import in_words, listed
 from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder
-from training.benchmarks.definition import Result
-from training.benchmarks.results.metrics import POINTS
+from training.benchmarks.definition import POINTS, Result
 from training.benchmarks.results.saved import read_result
 from training.benchmarks.results.statistics import (
     Interval,
@@ -28,8 +29,8 @@ from training.benchmarks.runs.jobs import GENERAL_ABILITY as GENERAL_ABILITY
 from training.benchmarks.runs.jobs import NEGATION as NEGATION
 from training.benchmarks.runs.measured_models import model_title
 from training.benchmarks.scorers.interface import Prompts
-from training.llm.finetuned_folders import finetuned_bases
 from training.models.display_names import short_names
+from training.models.finetuned import finetuned_bases
 
 ModelKey = tuple[str, str, str]
 """A model's name, architecture and scoring: a line of the table."""
@@ -253,3 +254,38 @@ def _compared(first: Path, second: Path) -> PairedTest:
 def by_column(rows: Sequence[Scored], column: str) -> dict[ModelKey, Scored]:
     """The results in a column, by model."""
     return {row.model_key: row for row in rows if row.column == column}
+
+
+# -- prompting text -------------------------------------------------------------------------------
+#
+# Sentences about the prompt, the position bias and the missing answers of language models.
+
+
+def unanswered_description(row: Scored) -> str:
+    """The number of items without a usable answer; '' if all have one."""
+    if not row.unanswered:
+        return ""
+    items = f"{row.unanswered:,} of {counted(row.n, 'item')} ({row.unanswered_share:.1f}%)"
+    return f"It gave no usable answer to {items}. These do not count as correct."
+
+
+def prompting_description(asked: Mapping[str, Any]) -> str:
+    """The prompt and its version, the position bias of choices, and what was wrong with answers.
+
+    '' for other models.
+    """
+    if not asked:
+        return ""
+    name = str(asked["prompt"]).replace("_", " ")
+    version = f", version {asked['version']}" if asked["version"] else ""
+    text = f"Prompt: {name}{version}"
+    first, changed = asked.get("first_share"), asked.get("changed_share")
+    if first is not None and changed is not None:
+        text += (
+            f", in {asked['orders']} orders: {first:.1f}% of the answers are 1 "
+            f"({POINTS / asked['orders']:.0f}% means no position bias), and {changed:.1f}% of the "
+            "choices change with the order"
+        )
+    problems = listed(asked.get("problems", {}))
+    why = f"Prompts without a usable answer: {problems}." if problems else ""
+    return " ".join(filter(None, [f"{text}.", why, in_words(asked.get("removed", {}))]))

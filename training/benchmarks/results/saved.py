@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from db.errors import HedgerowError
-from training.benchmarks.definition import ItemResult, PartMark, Result
-from training.benchmarks.results.metrics import PartScore
+from training.benchmarks.definition import ItemResult, PartMark, PartScore, Result
 
 
 def write_result(result: Result, path: Path) -> None:

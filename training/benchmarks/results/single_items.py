@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from sqlalchemy.orm import Session
 
+from db.settings import Settings
 from training.benchmarks.definition import ItemResult, Result
+from training.benchmarks.scorers.architecture import load_scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts
+from training.benchmarks.scorers.late_interaction import LateInteraction, TokenMatrix
+from training.benchmarks.tasks.common_forms import MOST_GRADES
 from training.benchmarks.tasks.own_families import POSITIVE
-from training.benchmarks.tasks.scored_pairs import MOST_GRADES
+from training.models.known import location_of
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -233,3 +240,39 @@ def _scores(row: ItemResult, pairs: Sequence[str]) -> list[float | None]:
     return [
         round(own[pair], 6) if pair in own and np.isfinite(own[pair]) else None for pair in pairs
     ]
+
+
+# -- The token matches of a late-interaction model for a pair of texts ----------------------------
+
+
+def token_matrix(
+    session: Session,
+    settings: Settings,
+    name: str,
+    query: str,
+    document: str,
+    *,
+    prompts: Prompts = OWN_PROMPTS,
+) -> TokenMatrix:
+    """The token matches of a late-interaction model for a pair of texts (NevIR's Figure 9).
+
+    The last model stays loaded.
+
+    Args:
+        name: the model's name in results.
+
+    Raises:
+        HedgerowError: it can't be loaded, or is not a late-interaction model.
+    """
+    place = location_of(session, settings, name)
+    hash_ = place.checked()
+    scorer = _late(place.name, hash_)
+    scorer.given_prompts = prompts
+    return scorer.tokens(query, document)
+
+
+@lru_cache(maxsize=1)
+def _late(place: str, hash_: str) -> LateInteraction:
+    scorer = load_scorer(place, LateInteraction.architecture)
+    assert isinstance(scorer, LateInteraction)  # other architectures are refused
+    return scorer

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from db.errors import HedgerowError
-from training.benchmarks.definition import ItemResult, Result
-from training.benchmarks.results.metrics import POINTS, gold_and_given
+from training.benchmarks.definition import POINTS, ItemResult, Result, gold_and_given
 
 SEED = 0
 """The seed of all resampling, so that results are reproducible."""

@@ -14,10 +14,7 @@ from curation.generation.prompts import MeasuringName
 from curation.generation.request import Price
 from db.execution import RunContext
 from db.models import BenchmarkResult
-from training.benchmarks.data.sizes import size_of
-from training.benchmarks.data.sources import OpenData
 from training.benchmarks.definition import Benchmark, Result
-from training.benchmarks.results.measure import measure
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
 from training.benchmarks.runs.measured_models import (
@@ -26,15 +23,15 @@ from training.benchmarks.runs.measured_models import (
     may_do_general,
     may_do_language,
 )
-from training.benchmarks.runs.paces import took, units
+from training.benchmarks.runs.paces import size_of, took, units
 from training.benchmarks.scorers.embedding_models import Cross
-from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Scorer, measure
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.wording import prompt_for
+from training.benchmarks.sources import OpenData
 from training.benchmarks.tasks import general
-from training.benchmarks.tasks.general import SUITES
-from training.benchmarks.tasks.general_names import names_of
-from training.models.size import weight_of
+from training.benchmarks.tasks.general import SUITES, names_of
+from training.models.known import weight_of
 
 NEGATION, GENERAL_ABILITY = "negation", "general"
 """Kinds of results."""

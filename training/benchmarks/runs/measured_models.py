@@ -20,6 +20,7 @@ from db.errors import HedgerowError
 from db.settings import Settings
 from training.benchmarks.runs.model_choice import CHAT as CHAT
 from training.benchmarks.runs.model_choice import MAX_PROMPT as MAX_PROMPT
+from training.benchmarks.runs.model_choice import PROMPTED, scoring_description, scoring_of
 from training.benchmarks.runs.model_choice import ModelChoice as ModelChoice
 from training.benchmarks.scorers.architecture import (
     SCORERS,
@@ -30,9 +31,8 @@ from training.benchmarks.scorers.architecture import (
 )
 from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
-from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Scorer
+from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Random, Scorer, TfIdf
 from training.benchmarks.scorers.late_interaction import LateInteraction
-from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.prompted.causal import Causal
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
@@ -43,7 +43,6 @@ from training.benchmarks.scorers.prompted.wording import (
     installed,
     wording_of,
 )
-from training.benchmarks.scorers.scoring import PROMPTED, scoring_description, scoring_of
 from training.models.display_names import short_name
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 

@@ -1,1 +1,1 @@
-"""The benchmarks, one file each."""
+"""The benchmarks."""

@@ -9,7 +9,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from db.errors import HedgerowError
-from training.benchmarks.data.file_reading import (
+from training.benchmarks.definition import Benchmark, ItemResult, Question, above, answered
+from training.benchmarks.file_reading import (
     FileRecord,
     at_least_one,
     described,
@@ -17,7 +18,6 @@ from training.benchmarks.data.file_reading import (
     records,
     source_or_hub,
 )
-from training.benchmarks.definition import Benchmark, ItemResult, Question, above, answered
 
 RIGHT, EXCLUDED, TIED, UNANSWERED = "right rank", "excluded first", "tied", "unanswered"
 

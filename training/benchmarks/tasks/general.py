@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.encoders.model_folders import NO_HUB, unreachable
 from db.errors import HedgerowError, RunCancelled
-from training.benchmarks.results.metrics import POINTS
-from training.hub.offline import asked_once, in_cache
+from training.benchmarks.definition import POINTS
+from training.benchmarks.file_reading import asked_once, in_cache
 
 if TYPE_CHECKING:
     from mteb.abstasks.abstask import AbsTask
+
 
 ENGLISH = "MTEB(eng, v1)"
 """The 56 data sets of HedgeTriple's Table 1, by mteb's names."""
@@ -354,3 +356,33 @@ def _mteb() -> Any:
             "constraints.txt mteb"
         ) from error
     return mteb
+
+
+# -- The mteb tasks that are offered, and a check of other names ----------------------------------
+
+
+KNOWN_TASKS = tuple(sorted({task for suite in SUITES.values() for task in suite}))
+"""Single tasks of the suites, by name."""
+
+
+def require_tasks(names: Sequence[str]) -> None:
+    """Check that these tasks exist. mteb is only loaded for names outside `KNOWN_TASKS`.
+
+    Raises:
+        HedgerowError: as in `tasks`, or a name is empty.
+    """
+    for name in names:
+        if name not in KNOWN_TASKS:
+            _require_task(name)
+
+
+@lru_cache(maxsize=64)
+def _require_task(name: str) -> None:
+    if not name.strip():
+        raise HedgerowError("Expected the name of an mteb task, found an empty one; remove it.")
+    single_task(name)
+
+
+def names_of(suites: Sequence[str], tasks: Sequence[str]) -> list[str]:
+    """The tasks of these suites and these single tasks, without duplicates."""
+    return list(dict.fromkeys([*(name for suite in suites for name in SUITES[suite]), *tasks]))

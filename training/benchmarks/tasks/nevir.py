@@ -10,7 +10,6 @@ import numpy as np
 
 from curation.language.negation import find_negators
 from curation.language.tokens import analyse
-from training.benchmarks.data.file_reading import HUB, at_least_one, records, source_or_hub
 from training.benchmarks.definition import (
     Benchmark,
     ItemResult,
@@ -19,6 +18,7 @@ from training.benchmarks.definition import (
     above,
     answered,
 )
+from training.benchmarks.file_reading import HUB, at_least_one, records, source_or_hub
 
 CORRECT, REVERSED, TIED, UNANSWERED = "correct", "reversed", "tied", "unanswered"
 NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"

@@ -21,7 +21,7 @@ from curation.language.tagging import TaggedWord, tag
 from curation.language.tokens import Analysis, Token
 from curation.language.wordnet.adjectives import antonym_of
 from db.errors import HedgerowError
-from training.evaluation.semantoneg_questions import Forms
+from training.evaluation.held_out import Forms
 
 FEWEST = 4
 """Minimum number of tokens in a sentence, including punctuation (§3)."""

@@ -10,9 +10,9 @@ import altair as alt
 import pandas as pd
 
 from pages.components.shared.charts.palette import palette
+from training.encoder_run.tradeoff_curve import KEPT, Curve, SharePoint
+from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import STS
-from training.evaluation.retrieval import RETRIEVAL
-from training.retention.tradeoff_curve import KEPT, Curve, SharePoint
 
 SCATTER_HEIGHT = 400
 SCATTER_ROOM = 30

@@ -15,11 +15,11 @@ from db.models import BenchmarkResult, Run, RunState
 from db.runs import create_run
 from db.settings import Settings
 from tests.training.benchmarks.support.samples import NEVIR, semantoneg_rows
-from training.benchmarks.data.sources import DataChoice, keep_data
 from training.benchmarks.results.queries import Scored, newest
 from training.benchmarks.runs.lifecycle import work
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.runs.request import KIND, BenchmarkRequest, request_benchmarks
+from training.benchmarks.sources import DataChoice, keep_data
 
 
 def lines(rows: list[dict[str, Any]]) -> bytes:

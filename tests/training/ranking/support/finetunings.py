@@ -13,7 +13,7 @@ from db.execution import execute
 from db.models import Run
 from db.settings import Settings
 from tests.support.databases import stored_run
-from training.models.rankers import KIND
+from training.models.finetuned import RANKER_KIND
 from training.ranking.finetuning import work
 from training.ranking.pairs import keep_pairs
 from training.ranking.request import RankingRequest, request_finetuning
@@ -51,5 +51,5 @@ def ask(engine: Engine, settings: Settings, content: bytes = b"", **values: Any)
 
 
 def carry_out(engine: Engine, settings: Settings, run: Run) -> Run:
-    execute(engine, settings, run.id, {KIND: work})
+    execute(engine, settings, run.id, {RANKER_KIND: work})
     return stored_run(engine, run.id)

@@ -1,1 +1,0 @@
-"""The sources of a benchmark's items, and reading its files."""

@@ -1,1 +1,0 @@
-"""General ability of language models: tasks of lm-evaluation-harness (the package ``lm_eval``)."""

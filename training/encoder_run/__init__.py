@@ -1,0 +1,1 @@
+"""Training an encoder, and its trade-off of negation against general ability afterwards."""

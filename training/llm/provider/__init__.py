@@ -1,1 +1,0 @@
-"""Finetuning a language model at a provider that speaks OpenAI's protocol."""
