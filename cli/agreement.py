@@ -26,7 +26,7 @@ from curation.review.calibration.figures import (
 from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading
 from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows
-from hedgerow.data.opinions import agreements
+from hedgerow.data.judging import agreements
 
 # -- Agreement between people, and between people and models --------------------------------------
 

@@ -12,7 +12,7 @@ from db.errors import HedgerowError
 from db.run_process import start_process
 from db.runs import ensure_run, request_cancel
 from db.settings import Settings
-from hedgerow.runs.progress import err, text_of
+from hedgerow.progress import err, text_of
 
 # -- app start ------------------------------------------------------------------------------------
 

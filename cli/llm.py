@@ -21,8 +21,8 @@ from db.models import RunState
 from db.runs import get_run
 from hedgerow.models.provider import plan_of, store_finetuning
 from hedgerow.models.provider import request_of as provider_request_of
-from hedgerow.runs.progress import err, text_of
-from hedgerow.runs.running import located
+from hedgerow.progress import err, text_of
+from hedgerow.running import located
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.llm.card import FIGURE_NAMES, evaluations_of, shown
 from training.llm.provider_request import KIND as AT_PROVIDER

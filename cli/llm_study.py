@@ -17,8 +17,8 @@ from db.engine import reading, writing
 from db.named_files import resolved
 from db.settings import Settings
 from hedgerow.data.releases import export
-from hedgerow.runs.progress import err, text_of
-from hedgerow.runs.running import located
+from hedgerow.progress import err, text_of
+from hedgerow.running import located
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.llm.card import FIGURE_NAMES, SHARES, shown
 from training.llm.recipe import chosen_recipe

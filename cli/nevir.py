@@ -18,8 +18,8 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.runs.progress import err, text_of
-from hedgerow.runs.running import located
+from hedgerow.progress import err, text_of
+from hedgerow.running import located
 from training.models.finetuned import RANKER_KIND
 from training.ranking.figures import (
     DOCUMENTS,

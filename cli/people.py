@@ -22,7 +22,7 @@ from curation.review.people_statistics import (
 )
 from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading, writing
-from hedgerow.runs.progress import err, text_of
+from hedgerow.progress import err, text_of
 
 # -- List, add, rename and merge the people who review --------------------------------------------
 

@@ -21,7 +21,7 @@ from db.models import Status
 from db.named_files import resolved
 from db.settings import load_settings
 from hedgerow.data.corpora import load_starter
-from hedgerow.runs.progress import progress_bar
+from hedgerow.progress import progress_bar
 from training.plug_ins import list_plug_ins
 from training.runs.kinds import kind_of
 

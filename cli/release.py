@@ -17,7 +17,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.named_files import resolved
 from hedgerow.data.releases import export
-from hedgerow.publishing import store_push
+from hedgerow.upkeep import store_push
 from training.hub.push_run import KIND, Subject
 from training.runs.kinds import kind_of
 

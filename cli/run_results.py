@@ -19,7 +19,7 @@ from db.run_folders import log_file
 from db.runs import get_run
 from db.settings import Settings
 from hedgerow.losses.families import Role
-from hedgerow.runs.running import carry_out, figures_so_far, located
+from hedgerow.running import carry_out, figures_so_far, located
 from training.benchmarks.contamination import bundled_texts_description
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, STS

@@ -22,7 +22,7 @@ import typer
 
 from cli.terminal import AsJson, show
 from db.errors import HedgerowError
-from hedgerow.runs.progress import err, text_of
+from hedgerow.progress import err, text_of
 
 APP = Path(__file__).parent.with_name("app.py")
 APP_WITH_HTTP = APP.with_name("http_app.py")

@@ -15,7 +15,7 @@ from db.errors import HedgerowError
 from hedgerow.home import Home
 from hedgerow.models.studying import facts_of, outcome, store_study
 from hedgerow.models.tradeoff import figure_names, measured_curve, save_point, suggested_share
-from hedgerow.runs.progress import err, text_of
+from hedgerow.progress import err, text_of
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.sources import DataChoice
 from training.benchmarks.tasks.general import SUITES

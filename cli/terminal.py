@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from db.errors import HedgerowError, NothingToDo, RunEnded
 from db.models import Status
-from hedgerow.runs.progress import err, text_of
+from hedgerow.progress import err, text_of
 
 # -- Terminal output and error handling shared by all commands ------------------------------------
 

@@ -18,7 +18,7 @@ from db.errors import HedgerowError
 from db.models import Run
 from db.settings import Settings
 from hedgerow.models.training import store_training
-from hedgerow.runs.progress import err, progress_bar, text_of
+from hedgerow.progress import err, progress_bar, text_of
 from training.benchmarks.contamination import (
     bundled_texts_description,
     compare,

@@ -73,7 +73,7 @@ class Generating:
         1
         """
         from hedgerow.data import generating
-        from hedgerow.runs.running import carry_out
+        from hedgerow.running import carry_out
 
         values = {
             "provider": provider,
@@ -146,7 +146,7 @@ class Generating:
         """
         from curation.diagnostics.measuring import KIND as MEASURE
         from curation.encoders.registered import encoder_name
-        from hedgerow.runs.running import carry_out_one
+        from hedgerow.running import carry_out_one
 
         settings, engine = self._home
         with reading(engine) as session:

@@ -13,7 +13,7 @@ from curation.decisions.reviewers import ensure_reviewer, get_reviewer
 from curation.overview.project_settings import open_project
 from db.errors import HedgerowError
 from db.settings import Settings
-from hedgerow.runs.progress import err, text_of
+from hedgerow.progress import err, text_of
 
 
 class Home(NamedTuple):

@@ -62,7 +62,7 @@ class Judging:
         1
         """
         from hedgerow.data import judging
-        from hedgerow.runs.running import carry_out
+        from hedgerow.running import carry_out
 
         values = {
             "model": model,
@@ -107,9 +107,9 @@ class Judging:
         import pandas as pd
 
         from curation.diagnostics.opinions import GivenOpinion
-        from hedgerow.data import opinions
+        from hedgerow.data import judging
 
-        found = opinions.show_opinions(self._home, uid, reviewer)
+        found = judging.show_opinions(self._home, uid, reviewer)
         return pd.DataFrame(found, columns=list(GivenOpinion._fields))
 
     def agreement_of_models(self) -> pd.DataFrame:
@@ -125,12 +125,12 @@ class Judging:
         """
         import pandas as pd
 
-        from hedgerow.data import opinions
+        from hedgerow.data import judging
 
         columns = ["judge", "type_id", "pairs", "share", "kappa", "after_looking"]
         rows = [
             (judge.name, row.type_id, row.pairs, row.share, row.kappa, row.after_looking)
-            for judge, types in opinions.agreements(self._home)
+            for judge, types in judging.agreements(self._home)
             for row in types
         ]
         return pd.DataFrame(rows, columns=columns)

@@ -98,7 +98,7 @@ class Modelling:
                 early. 'hedgerow run ID' resumes the run.
         """
         from hedgerow.models.studying import store_study, study_result
-        from hedgerow.runs.running import carry_out
+        from hedgerow.running import carry_out
 
         run = store_study(
             self._home,
@@ -163,8 +163,8 @@ class Modelling:
             HedgerowError: the model is unknown, there is no token, the token has no write access,
                 or the hub cannot be reached.
         """
-        from hedgerow.publishing import store_push
-        from hedgerow.runs.running import carry_out
+        from hedgerow.running import carry_out
+        from hedgerow.upkeep import store_push
         from training.hub.push_run import Subject
 
         subject = Subject(run=_run_of(model))

@@ -10,8 +10,8 @@ from db.errors import HedgerowError
 from db.named_files import resolved
 from db.settings import Settings, load_settings
 from hedgerow.home import home_of
+from hedgerow.progress import progress_bar
 from hedgerow.project import Project
-from hedgerow.runs.progress import progress_bar
 
 
 def open(

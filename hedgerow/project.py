@@ -117,7 +117,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         212
         """
         from hedgerow.data import corpora
-        from hedgerow.runs.running import carry_out
+        from hedgerow.running import carry_out
 
         run = corpora.store_loading(self._home, name, accept_unflagged, reviewer)
         return carry_out(*self._home, run)

@@ -7,6 +7,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from curation.diagnostics import opinions
+from curation.diagnostics.opinion_agreement import Agreement, agreement
+from curation.diagnostics.opinions import GivenOpinion, Judge, judges
 from curation.generation.estimate import RunEstimate
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
@@ -19,8 +22,9 @@ from curation.review.calibration.sample import get_sample
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from curation.validation import FieldPath, checked, in_words
-from db.engine import writing
-from hedgerow.home import Home, asked_by
+from db.engine import reading, writing
+from hedgerow.asked import uid as one_uid
+from hedgerow.home import Home, asked_by, reviewer_id
 
 Called = Callable[[FieldPath], str]
 """Returns the name of a field for messages."""
@@ -104,3 +108,22 @@ def _request(
             "selection": request.selection.model_copy(update={"types": tuple(types)}),
         }
     )
+
+
+# -- Second opinions from models, and the agreement of models with people -------------------------
+
+
+def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
+    """See `hedgerow.Project.opinions`."""
+    from curation.review.actions import find_variant  # not needed for the agreement
+
+    with writing(home.engine) as session:
+        variant_id = find_variant(session, one_uid(uid)).id
+        who = reviewer_id(session, home.settings, reviewer)
+        return opinions.show_opinions(session, variant_id, reviewer_id=who, own_first=False)
+
+
+def agreements(home: Home) -> list[tuple[Judge, list[Agreement]]]:
+    """Each model that has given opinions, with its agreement with people by variant type."""
+    with reading(home.engine) as session:
+        return [(judge, agreement(session, judge.id)) for judge in judges(session)]

@@ -26,8 +26,7 @@ from db.models import Release as Row
 from db.models import Split
 from hedgerow.asked import split_of
 from hedgerow.home import Home, asked_by
-from hedgerow.runs.progress import progress_bar
-from hedgerow.runs.quiet import quietly
+from hedgerow.progress import progress_bar, quietly
 from training.benchmarks.contamination import compare
 
 if TYPE_CHECKING:
@@ -218,8 +217,8 @@ class Release:
             HedgerowError: there is no token, the token has no write access, or the hub cannot be
                 reached.
         """
-        from hedgerow.publishing import store_push
-        from hedgerow.runs.running import carry_out
+        from hedgerow.running import carry_out
+        from hedgerow.upkeep import store_push
         from training.hub.push_run import Subject
 
         subject = Subject(release=self.number)

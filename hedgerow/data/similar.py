@@ -21,7 +21,7 @@ def similar(home: Home, uid: str, limit: int) -> pd.DataFrame:
     import pandas as pd
 
     from curation.similar import KIND as EMBED
-    from hedgerow.runs.running import carry_out_one
+    from hedgerow.running import carry_out_one
 
     with reading(home.engine) as session:
         variant = find_variant(session, one_uid(uid))

@@ -17,8 +17,8 @@ from curation.taxonomy.project_types import all_types
 from db.engine import reading, writing
 from hedgerow.asked import readable
 from hedgerow.home import Home, asked_by
-from hedgerow.runs.progress import progress_bar
-from hedgerow.runs.running import carry_out
+from hedgerow.progress import progress_bar
+from hedgerow.running import carry_out
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from db.models import Split
 from db.named_files import expanded
 from db.settings import Settings
 from hedgerow.home import Home, asked_by
-from hedgerow.runs.running import carry_out
+from hedgerow.running import carry_out
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.harness_names import KNOWN, LM_EVAL, tasks_of
 from training.benchmarks.results.queries import Scored, of_run

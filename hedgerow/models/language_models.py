@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from db.engine import writing
 from hedgerow.home import Home, asked_by
-from hedgerow.runs.running import carry_out
+from hedgerow.running import carry_out
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.llm.card import FIGURE_NAMES
 from training.llm.recipe import chosen_recipe

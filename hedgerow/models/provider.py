@@ -9,7 +9,7 @@ from curation.generation.providers.chat.completions import require_key
 from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
 from hedgerow.home import Home, asked_by
-from hedgerow.runs.running import carry_out
+from hedgerow.running import carry_out
 from training.llm.provider_request import Plan, ProviderRequest, plan, request_finetuning
 
 

@@ -11,7 +11,7 @@ from curation.encoders.registered import encoder_source
 from db.engine import reading
 from db.errors import HedgerowError
 from hedgerow.home import Home
-from hedgerow.runs.quiet import quietly
+from hedgerow.progress import quietly
 from training.evaluation.similarity import FIGURE_1, ProbePair, probe_rows, probe_similarities
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from db.settings import Settings
 from hedgerow.home import Home, asked_by
 from hedgerow.models.benchmarks import Score, data_of, score_of
 from hedgerow.models.training import changed_recipe
-from hedgerow.runs.running import located
+from hedgerow.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.sources import DataChoice, kept_data, require_hub

@@ -10,7 +10,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from hedgerow.home import Home, asked_by
 from hedgerow.models.training import loaded
-from hedgerow.runs.running import carry_out
+from hedgerow.running import carry_out
 from training.encoder_run.tradeoff import finished_training, read_sts_file, request_tradeoff
 from training.encoder_run.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
 from training.encoder_run.tradeoff_save import request_save

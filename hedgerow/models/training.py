@@ -10,8 +10,8 @@ from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run
 from hedgerow.home import Home, asked_by
-from hedgerow.runs.quiet import quietly
-from hedgerow.runs.running import carry_out
+from hedgerow.progress import quietly
+from hedgerow.running import carry_out
 from training.encoder_run.trainings import DEFAULT_SEED, request_training
 from training.finetune.inputs import with_full_paths
 from training.recipe.plan import plan

@@ -36,7 +36,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Status, Variant
 from db.settings import HUB_TOKEN, load_settings
-from hedgerow.runs.progress import progress_bar
+from hedgerow.progress import progress_bar
 from tests.cli.commands import add_accepted_families, ask, complaint, ended, process, show
 from tests.curation.support.deciding import accept
 from tests.support.checkout import ROOT
@@ -309,7 +309,7 @@ def test_the_bar_shows_a_share_and_leaves_counting_to_the_message(
     """A training's steps are a part of its run's, so '1/120' would contradict its message."""
     shown = io.StringIO()
     monkeypatch.setattr(
-        "hedgerow.runs.progress.err", Console(file=shown, force_terminal=True, width=100)
+        "hedgerow.progress.err", Console(file=shown, force_terminal=True, width=100)
     )
     with progress_bar() as report:
         report(30, 120, "Training: step 1 of 3.")

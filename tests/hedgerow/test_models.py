@@ -23,9 +23,9 @@ from db.execution import WAITING, RunContext
 from db.models import Split
 from db.runs import create_run
 from db.settings import HUB_TOKEN, load_settings
-from hedgerow.runs import progress, running
-from hedgerow.runs.quiet import quietly
-from hedgerow.runs.running import carry_out
+from hedgerow import progress, running
+from hedgerow.progress import quietly
+from hedgerow.running import carry_out
 from tests.curation.support.families import add_plain_family
 from tests.support.checkpoints import checkpoint
 from tests.support.publishing import hub as hub

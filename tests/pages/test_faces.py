@@ -20,7 +20,7 @@ from curation.release.freezing import create_release
 from curation.review.actions import accept, shown
 from db.engine import reading, writing
 from db.settings import load_settings
-from hedgerow.runs import running
+from hedgerow import running
 from tests.cli.commands import ask
 from tests.pages.conftest import OpenPage
 from tests.pages.looks import named, press, put

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
-
-from hedgerow.runs.quiet import quietly
 
 Report = Callable[[int, int, str], None]
 """Called with (steps done, total steps, message)."""
@@ -80,3 +81,37 @@ def _notebook_bar() -> Iterator[Report]:
 
 def _plain(text: str) -> dict[str, str]:
     return {"text/plain": text}
+
+
+# -- Logging library warnings instead of printing them in a notebook or terminal ------------------
+
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Log warnings, and do not print the log.
+
+    Each run has its own log. If you have configured logging, you see the warnings there. A filter
+    that turns warnings into errors still applies.
+    """
+    root, unseen = logging.getLogger(), logging.NullHandler()
+    root.addHandler(unseen)  # with no handler at all, Python would print them
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _log
+            yield
+    finally:
+        root.removeHandler(unseen)
+
+
+def _log(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    logger.warning("%s", warnings.formatwarning(message, category, filename, lineno, line).strip())

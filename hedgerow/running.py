@@ -20,7 +20,7 @@ from db.execution import WAITING, execute
 from db.models import CallState, Run, RunState
 from db.runs import ensure_run, get_run, last_metrics
 from db.settings import Settings
-from hedgerow.runs.progress import Report, err, is_watched, progress_bar, text_of
+from hedgerow.progress import Report, err, is_watched, progress_bar, text_of
 from training.runs.kinds import WORK, kind_of
 
 FOLLOW_SECONDS = 0.5

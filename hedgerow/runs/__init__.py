@@ -1,1 +1,0 @@
-"""Executing runs in this process, with a progress bar."""
