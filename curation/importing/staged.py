@@ -95,9 +95,11 @@ class Staged:
     def families(self, size: int) -> Iterator[list[Family]]:
         """Yield every anchor with its variants in the file's order, this many at a time."""
         with closing(sqlite3.connect(self.path)) as connection:
+            # Runs that version 0.2.0 left unfinished have no ids of documents and rows.
+            stored = {column[1] for column in connection.execute("PRAGMA table_info(anchor)")}
+            attributes = ", ".join(key if key in stored else "''" for key in Attributes._fields)
             rows = connection.execute(
-                "SELECT uid, text, source, licence, genre, language, split, document_id, row_id"
-                " FROM anchor ORDER BY number"
+                f"SELECT uid, text, source, licence, {attributes} FROM anchor ORDER BY number"
             )
             while some := [
                 FileAnchor(uid, text, source, licence, Attributes(*own))
