@@ -1,7 +1,8 @@
 """A project of version 0.2.0, with finished and interrupted runs of every kind, opens with all that
 is in it, shows its results, and resumes its runs.
 
-`tests/support/make_old_project.py` made it, and stored in it what that version said about it.
+The archive also has `make_old_project.py`, which made it with the code of that version, and what
+that version said about it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from curation.project.opening import open_project
+from curation.overview.project_settings import open_project
 from db.engine import reading
 from db.models import Run, RunState
 from db.runs import list_runs
