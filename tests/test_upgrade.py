@@ -189,7 +189,7 @@ def test_each_page_opens(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.pages.looks import opened
 
     use(old, monkeypatch)
-    start = "pages.components.shared.runs.background.start_process"
+    start = "pages.components.shared.page_runs.start_process"
     monkeypatch.setattr(start, lambda *_: None)
     st.cache_resource.clear()
     st.cache_data.clear()

@@ -65,21 +65,21 @@ def add_anchors(page: Page, home: Path, address: str, folder: Path) -> None:
     chooser.set_input_files(image)
     expect(refused).to_contain_text("PNG")
     chooser.set_input_files(table)
-    button = page.get_by_role("button", name="Add 4 anchors")
-    see(button, page.get_by_text("Suspicious 1", exact=True))
+    see(page.get_by_text("Suspicious 2", exact=True))
     gone(refused)
     language = page.get_by_label("Language", exact=True).first
-    for tag, number in (("de", "[0-3]"), ("en", "4")):
+    for tag, number in (("de", "[0-2]"), ("en", "3")):
         language.fill(tag)
         language.press("Enter")
         see(page.get_by_role("button", name=re.compile(f"Add {number} anchor")))
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
-    button.dblclick()
+    page.get_by_text("Also add the 2 suspicious rows").click()
+    page.get_by_role("button", name="Add 5 anchors").dblclick()
     page.get_by_role("button", name="Browse anchors").click()
-    see(page.get_by_text("4 anchors."))
+    see(page.get_by_text("5 anchors."))
     assert page.evaluate("window.hacked") is None
     added = [text for (text,) in rows(home, "SELECT text FROM anchor_revision")]
-    assert len(added) == 4 and added[-1] == f"{HOSTILE} is **bold** here."
+    assert len(added) == 5 and added[-1] == f"{HOSTILE} is **bold** here."
 
 
 def import_variants(page: Page, home: Path, folder: Path) -> None:
@@ -111,7 +111,7 @@ def change_selected_anchors(page: Page, home: Path, address: str) -> None:
     page.get_by_text("Write a variant", exact=True).click()
     page.get_by_label("Your variant").fill("The bridge isn't safe.")
     page.get_by_role("button", name="Add and accept").click()
-    see(page.get_by_text("3 anchors.", exact=True))
+    see(page.get_by_text("4 anchors.", exact=True))
     retire = page.get_by_role("button", name="Retire")
     retire.click()
     retired = "SELECT id FROM anchor WHERE retired_at IS NOT NULL"

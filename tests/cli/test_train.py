@@ -171,7 +171,7 @@ def test_a_training_that_is_in_progress_is_not_stored_twice(small: list[str]) ->
     ("change", "content", "sentence"),
     [
         ("retention_file=texts.txt", None, "Could not read .*texts.txt"),
-        ("retention_file=texts.txt", b" \n\n", "sentence per line"),
+        ("retention_file=texts.txt", b" \n\n", "blank lines"),
         ("sts_file=texts.txt", b"no scores here\n", "Expected"),
     ],
 )
