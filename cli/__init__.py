@@ -4,6 +4,7 @@ Every command prints sentences and tables for people or, with ``--json``, exactl
 even if it fails. Errors are one sentence on standard error, with exit code 1, or 2 for wrong usage.
 """
 
+import ast
 import importlib
 from collections.abc import Mapping
 from importlib import metadata
@@ -231,6 +232,11 @@ class _FromTable(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return _command(cmd_name, self.table[cmd_name]) if cmd_name in self.table else None
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands with the first sentences of their help, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(entry)) for name, entry in self.table.items()])
+
 
 class _Hedgerow(_FromTable, Commands):
     """All commands."""
@@ -261,6 +267,21 @@ def _group(entry: Group) -> typer.Typer:
     if entry.callback:
         group.callback()(_imported(entry.callback))
     return group
+
+
+def _summary(entry: str | Group) -> str:
+    """The first sentence of a command's help, from its source."""
+    if isinstance(entry, Group):
+        return entry.help
+    module, _, name = entry.partition(":")
+    source = Path(__file__).with_name(f"{module.rpartition('.')[2]}.py").read_text("utf-8")
+    found = next(
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    )
+    text = " ".join((ast.get_docstring(found) or "").split("\n\n")[0].split())
+    return text.partition(". ")[0].removesuffix(".") + "."
 
 
 def _imported(place: str) -> Any:

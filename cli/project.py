@@ -22,7 +22,6 @@ from db.named_files import resolved
 from db.settings import load_settings
 from hedgerow.data.corpora import load_starter
 from hedgerow.progress import progress_bar
-from training.plug_ins import list_plug_ins
 from training.runs.kinds import kind_of
 
 # -- Create the project or upgrade its database ---------------------------------------------------
@@ -92,6 +91,8 @@ NONE = "No plug-ins are installed. docs/plug_ins.md shows how to write one."
 
 def plug_ins(as_json: AsJson = False) -> None:
     """List the plug-ins of installed packages, with any problems."""
+    from training.plug_ins import list_plug_ins  # noqa: PLC0415  (it loads what they extend)
+
     found = list_plug_ins()
     result = {"plug_ins": [one._asdict() for one in found]}
     if not found:

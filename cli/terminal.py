@@ -17,7 +17,6 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from db.errors import HedgerowError, NothingToDo, RunEnded
-from db.models import Status
 from hedgerow.progress import err, text_of
 
 # -- Terminal output and error handling shared by all commands ------------------------------------
@@ -224,17 +223,19 @@ NUMBERS = frozenset(
         "before",
         "after",
         "measured on",
-        *Status,
     }
 )
-"""Titles of columns with numbers."""
+"""Titles of columns with numbers, apart from the statuses."""
 
 
 def table_of(*titles: str, rows: Iterable[Iterable[object]]) -> Table:
     """A table for people; each row has one cell per title."""
+    from db.models import Status  # noqa: PLC0415  (every command has loaded it, '--help' has not)
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in titles:
-        justify: Literal["left", "right"] = "right" if title in NUMBERS else "left"
+        is_number = title in NUMBERS.union(Status)
+        justify: Literal["left", "right"] = "right" if is_number else "left"
         table.add_column(text_of(title), overflow="fold", justify=justify)
     for row in rows:
         table.add_row(*(text_of(str(cell)) for cell in row))
