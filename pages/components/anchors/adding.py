@@ -125,7 +125,7 @@ def _planned(key: tuple[object, ...], _request: Request, _known: Plan) -> Plan:
 
 def _below_file(given: Given, reviewer_id: int | None) -> None:
     """Everything below the file: columns, questions, preview and button."""
-    row = st.container(horizontal=True, key="filters-file")
+    row = st.container(horizontal=True, key="filters-file", vertical_alignment="bottom")
     format = row.selectbox(
         "Read as",
         [None, *FORMATS],

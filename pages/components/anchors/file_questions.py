@@ -19,6 +19,11 @@ from pages.components.shared.formatting import plain
 NAMELESS = About("?")
 """Stands for the attributes of the source while it has no name."""
 
+MORE = (
+    "The columns with each row's language and split, and the ids of its document and row. All "
+    "sentences of a document get the same split."
+)
+
 ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
 
@@ -147,7 +152,7 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
     if others:
         for name, label in COLUMNS.items():
             if name == "language":
-                place = place.popover("More columns", key="anchors-more-columns")
+                place = place.popover("More columns", key="anchors-more-columns", help=MORE)
             attributes[name] = asked(
                 label, others, shown.get(name), place, key=f"anchors-{name}-column-{key}-{column}"
             )
