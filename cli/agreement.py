@@ -28,9 +28,6 @@ from db.engine import reading
 from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows
 from hedgerow.data.judging import agreements
 
-# -- Agreement between people, and between people and models --------------------------------------
-
-
 Line = str | Table
 
 

@@ -24,9 +24,6 @@ from curation.tables.decoding import MAX_BYTES
 from curation.tables.table import Format
 from hedgerow.data.anchor_import import add_file, opened_table
 
-# -- Add sentences from a file as anchors ---------------------------------------------------------
-
-
 STANDARD_INPUT = "standard input"
 
 _EXAMPLES = 8
@@ -114,6 +111,7 @@ def anchors_add(
 ) -> None:
     """Add the sentences of a file as anchors, all or none. Duplicates are skipped."""
     table, stem = _read(file, file_format, parse_meanings(labels or []))
+    attribute_columns = genre_column, language_column, split_column, document_column, row_id_column
     done = add_file(
         open_home(),
         Request(
@@ -121,13 +119,7 @@ def anchors_add(
             table.name,
             About(source or stem[:MAX_SOURCE], licence, genre, language),
             column=column or "",
-            attributes={
-                "genre": genre_column,
-                "language": language_column,
-                "split": split_column,
-                "document_id": document_column,
-                "row_id": row_id_column,
-            },
+            attributes=dict(zip(COLUMNS, attribute_columns, strict=True)),
             originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
             accept_originals=accept_originals,
             suspicious=include_suspicious,

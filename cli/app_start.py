@@ -14,8 +14,6 @@ from db.runs import ensure_run, request_cancel
 from db.settings import Settings
 from hedgerow.progress import err, text_of
 
-# -- app start ------------------------------------------------------------------------------------
-
 
 def open_for_app() -> int | None:
     """Open the project for this process's pages, and start measuring unmeasured variants.

@@ -59,9 +59,6 @@ from training.benchmarks.sources import require_data, require_hub
 from training.benchmarks.tasks.general import SUITES, names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
 
-# -- Running benchmarks ---------------------------------------------------------------------------
-
-
 NAMES = (
     f"One of {', '.join(benchmark_names())}. For general ability: {MTEB}SUITE "
     f"({', '.join(SUITES)}) or {MTEB}TASK; for language models {LM_EVAL}{TABLE_3} or "

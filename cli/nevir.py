@@ -47,9 +47,6 @@ from training.ranking.request import (
     time_needed,
 )
 
-# -- Finetuning on NevIR's pairs, carried out in this process -------------------------------------
-
-
 DEFAULT = RankingRequest(data="-")
 
 

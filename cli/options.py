@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from hedgerow.project import Project
 
 
-# -- Options for requests to a model, and their names in messages ---------------------------------
-
-
 ModelName = Annotated[str, typer.Option(help="The model's name on the server.")]
 
 BaseUrl = Annotated[

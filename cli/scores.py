@@ -45,9 +45,6 @@ from training.benchmarks.results.semantoneg_analyses import (
 from training.benchmarks.tasks.general import TaskScore, average, by_kind
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
-# -- Results of benchmarks, for scripts and for people --------------------------------------------
-
-
 Unseen = Mapping[int, UnseenScore]
 """The second scores by result id, for SemAntoNeg results of models trained here."""
 

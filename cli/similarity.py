@@ -28,8 +28,6 @@ from training.evaluation.similarity import (
     score,
 )
 
-# -- Similarity of sentence pairs under one or two models -----------------------------------------
-
 
 def similarity(
     model: Annotated[str, typer.Option(metavar="PATH", help="A model's folder or name.")],

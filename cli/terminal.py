@@ -19,9 +19,6 @@ from typer.core import TyperGroup
 from db.errors import HedgerowError, NothingToDo, RunEnded
 from hedgerow.progress import err, text_of
 
-# -- Terminal output and error handling shared by all commands ------------------------------------
-
-
 LARGEST_NUMBER = 2**31 - 1
 """PostgreSQL's largest integer, for the number of a run, a release or a version."""
 

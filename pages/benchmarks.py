@@ -72,9 +72,6 @@ def _compare(numbers: list[int]) -> None:
     overlap_found.download(release, found, n=int(n))
 
 
-# -- benchmarks -----------------------------------------------------------------------------------
-
-
 frame.begin(
     "Benchmarks",
     "Measure how well a model handles negation, what it loses elsewhere, and which items "

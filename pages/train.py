@@ -88,9 +88,6 @@ def _remove(probe_id: int) -> None:
     open_project.tell(remove_own_probe, probe_id)
 
 
-# -- Train: finetune an encoder or a language model, follow it, and see what it changed -----------
-
-
 SHOWN_RUNS = 300
 
 

@@ -20,9 +20,6 @@ from db import trigrams
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Note, Status, Variant
 
-# -- Search anchors, variants and notes by part of the text in any case, or by uid ----------------
-
-
 LONGEST = 1000
 """Maximum characters of a query; an index would take seconds for longer ones."""
 

@@ -17,8 +17,6 @@ from curation.formatting import counted
 from curation.project.settings import ASSIGNMENT, put_setting
 from db.models import Decision, Reviewer, ReviewerKind, Status, TypeRow, Variant
 
-# -- The progress of the assignment: how many verdicts its variants have --------------------------
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -7,8 +7,6 @@ for every unit and rater, which makes a bootstrap slow; that is why this is our 
 
 import numpy as np
 
-# -- coefficients ---------------------------------------------------------------------------------
-
 
 def kappa(tables: np.ndarray) -> np.ndarray:
     """Cohen's kappa (1960), in [-1, 1].

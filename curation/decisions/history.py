@@ -12,8 +12,6 @@ from curation.decisions.reviewers import is_by, shown_name, whose
 from curation.decisions.storing import counts_still
 from db.models import CueCorrection, Decision, Opinion, Reviewer, ReviewerKind, Variant, Verdict
 
-# -- Past decisions: on a variant, and by a reviewer ----------------------------------------------
-
 
 class CueChange(NamedTuple):
     """The correction of a cue that was part of a decision."""

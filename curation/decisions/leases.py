@@ -22,9 +22,6 @@ from db.columns import db_later, db_now
 from db.models import Lease, Reviewer, Variant
 from db.runs import has_ended
 
-# -- leases ---------------------------------------------------------------------------------------
-
-
 LEASE = timedelta(minutes=5)
 """How long a card stays leased without activity in its window."""
 

@@ -17,8 +17,6 @@ from curation.formatting import counted
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
 
-# -- Merge two people into one reviewer, and separate them again ----------------------------------
-
 
 class Merge(NamedTuple):
     """The effect of a merge.

@@ -19,8 +19,6 @@ from db.engine import insert_new
 from db.errors import HedgerowError
 from db.models import Note, NoteRetraction, Reviewer
 
-# -- Notes on a variant: reviewers' remarks that decide nothing -----------------------------------
-
 
 class WrittenNote(NamedTuple):
     """A note with its writer's name."""

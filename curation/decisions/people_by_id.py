@@ -11,8 +11,6 @@ from curation.decisions.roles import Role, lead_ids, set_role
 from db.errors import HedgerowError
 from db.models import Reviewer
 
-# -- Changes to people for pages, which identify them by id ---------------------------------------
-
 
 def add(session: Session, name: str, role: Role) -> str:
     """Add a person before they begin, for example to give them a quota.

@@ -21,9 +21,6 @@ from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
 from db.models import Decision, Quota, Reviewer, ReviewerKind, Variant
 
-# -- quotas ---------------------------------------------------------------------------------------
-
-
 ALL_TYPES = ""
 """The type of a quota for all types."""
 

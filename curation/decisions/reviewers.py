@@ -18,9 +18,6 @@ from db.engine import insert_new
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, ReviewerKind, TeamRole
 
-# -- Reviewers: the people and models who decide, and their names ---------------------------------
-
-
 MAX_NAME = 80
 
 LABELS = "data set labels"

@@ -45,9 +45,6 @@ from db.models import (
     Variant,
 )
 
-# -- Roles in the team, and all checks of who may change what -------------------------------------
-
-
 Role = TeamRole
 """Lead, reviewer or viewer."""
 

@@ -20,9 +20,6 @@ from curation.taxonomy.reject_reasons import applicable_reason, check_note
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
-# -- The card that was shown to a reviewer, and the decision made on it ---------------------------
-
-
 MAX_NOTE = 2000
 """Longest note, in characters."""
 

@@ -23,9 +23,6 @@ from db.errors import HedgerowError
 from db.models import Reviewer, ReviewerKind
 from db.settings import Settings
 
-# -- Sign-in with an OpenID Connect provider: a person's reviewer and role ------------------------
-
-
 EVERYBODY = "*"
 """An entry in the settings that matches everybody who signs in."""
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from db.models import Status, Verdict
 
-# -- The status of a variant, as a pure function of its decisions ---------------------------------
-
 
 @dataclass(frozen=True)
 class Vote:

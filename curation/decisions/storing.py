@@ -16,9 +16,6 @@ from curation.decisions.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
-# -- Store decisions and keep each variant's status in agreement with them ------------------------
-
-
 CHUNK = 500
 """Maximum number of ids in one query; SQLite allows 32,766 parameters in a statement."""
 

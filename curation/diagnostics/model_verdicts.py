@@ -21,9 +21,6 @@ from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
 
-# -- Switch models' verdicts on or off, and preview what changes ----------------------------------
-
-
 KIND = "recount"
 """The kind of run for a large switch."""
 

@@ -22,8 +22,6 @@ from db.models import (
     Verdict,
 )
 
-# -- Agreement of a model's opinions with people's verdicts on the same variants, by type ---------
-
 
 class Agreement(NamedTuple):
     """Agreement of one model's opinions with people's verdicts.

@@ -26,9 +26,6 @@ from db.columns import now
 from db.errors import HedgerowError
 from db.models import Decision, Opinion, OpinionLook, Reviewer, ReviewerKind, Variant, Verdict
 
-# -- Second opinions: chat models' judgments of variants, and who has seen them -------------------
-
-
 _NO_COMMENT = {
     Verdict.REJECT: "Rejected without a reason.",
     Verdict.EDIT: "Suggested another wording without a reason.",

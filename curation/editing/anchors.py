@@ -18,9 +18,6 @@ from db.columns import now
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Status, Variant, VariantCosine
 
-# -- Correct, retire and restore anchors ----------------------------------------------------------
-
-
 _DECIDED = (Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
 

@@ -15,9 +15,6 @@ from curation.language.english import is_english, tag_of
 from db.errors import HedgerowError
 from db.models import Anchor, Split, Variant
 
-# -- attributes -----------------------------------------------------------------------------------
-
-
 MAX_GENRE, MAX_LANGUAGE, MAX_ID = 80, 35, 200
 """Maximum lengths in characters."""
 

@@ -20,8 +20,6 @@ from curation.language.word_changes import carry
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Status, Variant
 
-# -- Apply the correction of an anchor to its variants --------------------------------------------
-
 
 class Carried(NamedTuple):
     """A variant that contains the corrected words, with its new text.

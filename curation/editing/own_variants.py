@@ -20,9 +20,6 @@ from db.columns import now
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Status, Variant, Verdict
 
-# -- Variants that reviewers write themselves -----------------------------------------------------
-
-
 _WHAT_TO_DO = {
     Status.PENDING: "it is pending; accept it on its card",
     Status.ACCEPTED: "it is accepted",

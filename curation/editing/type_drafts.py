@@ -18,9 +18,6 @@ from curation.taxonomy.guideline import made_guideline
 from curation.taxonomy.surface_check import Role, SurfaceCheck
 from db.errors import HedgerowError
 
-# -- A variant type entered by a person, checked before it is stored ------------------------------
-
-
 MAX_NAME, MAX_DEFINITION, MAX_EXAMPLE = 40, 1000, 2000
 MAX_PROMPT_LINE, MAX_GUIDELINE = 600, 20_000
 """Maximum lengths of a type's texts, in characters."""

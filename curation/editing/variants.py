@@ -33,9 +33,6 @@ from curation.taxonomy.project_types import all_types, list_types
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Decision, Variant, Verdict
 
-# -- Edit a variant: replace its text, change its type, or correct its cue ------------------------
-
-
 MAX_TEXT = 2000
 """Longest variant that a person may write, in characters."""
 

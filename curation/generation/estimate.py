@@ -18,9 +18,6 @@ from curation.generation.providers.forecast import can_forecast
 from curation.generation.request import KIND, OPENAI, GenerationRequest, ModelRequest
 from db.models import Answer, CallState, ModelCall, Run
 
-# -- Estimate of a run before it starts: calls, tokens, cost and time -----------------------------
-
-
 TRIAL = 3
 """Number of anchors in a trial."""
 

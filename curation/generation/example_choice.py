@@ -34,9 +34,6 @@ from db.models import (
     Verdict,
 )
 
-# -- Choose a few examples that are as diverse as possible ----------------------------------------
-
-
 MOST = 10
 """Maximum examples per type."""
 

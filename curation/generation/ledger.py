@@ -12,8 +12,6 @@ from db.columns import not_null
 from db.engine import reading
 from db.models import Answer
 
-# -- A run's spending against its budget, and whether the budget allows the next call -------------
-
 
 @dataclass
 class Ledger:

@@ -12,9 +12,6 @@ from curation.generation.request import Price
 from curation.project.settings import PRICES, get_setting, put_setting
 from db.errors import HedgerowError
 
-# -- prices ---------------------------------------------------------------------------------------
-
-
 _FILE = Path(__file__).with_name("prices.json")
 _TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
 

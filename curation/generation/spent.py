@@ -14,8 +14,6 @@ from curation.generation.request import KIND
 from db.columns import not_null
 from db.models import Answer, ModelCall, PromptVersion, Run, Status, Variant
 
-# -- Costs per variant and per accepted variant, by prompt version, model and type ----------------
-
 
 class CostRow(NamedTuple):
     """The cost of one type with one prompt version and model.

@@ -36,9 +36,6 @@ from curation.tables.delimited import quoted
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
 
-# -- Preview of a file: whether each row is new, a duplicate, suspicious or impossible ------------
-
-
 _FETCHED_AT_ONCE = 5_000
 _SHOWN = 60
 

@@ -95,9 +95,6 @@ def _next_ids(session: Session, count: int) -> Sequence[int]:
     return range(last + 1, last + count + 1)
 
 
-# -- Add the rows of a previewed file as anchors, all or none -------------------------------------
-
-
 KIND = "import"
 
 MAX_SOURCE, MAX_LICENCE = 200, 200

@@ -31,9 +31,6 @@ from curation.tables.plain import ATTRIBUTE_NAMES
 from db.errors import HedgerowError
 from db.models import Split
 
-# -- Adding anchors from a file: what is wanted, what would happen, and doing it ------------------
-
-
 COLUMNS = {
     "genre": "Genre column",
     "language": "Language column",

@@ -19,9 +19,6 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.errors import HedgerowError
 from db.models import Verdict
 
-# -- Parse single cells: a verdict, a type, a reason or a text ------------------------------------
-
-
 _ACCEPTING = "accept accepted yes true 1 good correct ok okay right valid keep approve approved"
 _REJECTING = "reject rejected no false 0 bad incorrect wrong invalid discard discarded decline"
 _OPEN = "ignore ignored skip skipped pending unsure undecided maybe none conflict submitted draft"

@@ -13,8 +13,6 @@ from curation.tables.plain import AMBIGUOUS, ATTRIBUTE_NAMES, HYPOTHESIS_NAMES, 
 from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 
-# -- The roles of the columns in a table of variants ----------------------------------------------
-
 
 class Role(StrEnum):
     """The contents of a column."""

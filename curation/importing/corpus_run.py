@@ -18,9 +18,6 @@ from db.execution import Result, RunContext
 from db.models import Anchor, Run, Source, Verdict
 from db.runs import list_runs
 
-# -- Load a corpus as a run, family by family, so that others can write meanwhile -----------------
-
-
 AT_ONCE = 500
 """Number of families per transaction, and thus the most that are repeated after a crash."""
 

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator
 from curation.corpora.corpus import CORPORA
 from curation.importing.second_review import variants_of
 
-# -- The texts of all bundled corpora: the training data of the encoder *hedgerow-minilm* ---------
-
 
 def anchors_with_variants(types: Collection[str]) -> Iterator[tuple[str, str]]:
     """Each anchor with each of its variants of these types, regardless of their review."""

@@ -19,9 +19,6 @@ from curation.tables.plain import HYPOTHESIS_NAMES, LABEL_NAMES
 from curation.tables.table import Format, Table, open_bytes, open_pasted
 from db.errors import HedgerowError
 
-# -- Labels in a file: which rows its source rejected, and what each hypothesis is ----------------
-
-
 NEUTRAL = "neutral"
 MEANINGS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 """What a label can mean, in the usual order of the numbers 0, 1 and 2."""

@@ -25,9 +25,6 @@ from db.columns import now
 from db.engine import insert_new, know_new_rows
 from db.models import ReviewerKind, Variant, Verdict
 
-# -- Store the entailments and contradictions of a file as variants of its anchors ----------------
-
-
 MEASURED_AT_ONCE = 5_000
 """Maximum variants whose distances and flags the import measures, in a second or two; if there are
    more, the next diagnostics run measures them."""

@@ -10,9 +10,6 @@ from typing import NamedTuple, TypeVar
 from curation.content_uids import bucket
 from db.errors import HedgerowError
 
-# -- Lengths of anchors compared with the paper's, and samples that keep the proportions ----------
-
-
 SHORT, LONG = 15, 30
 """Words: fewer than the first number is short, more than the second is long."""
 

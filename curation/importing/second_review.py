@@ -141,9 +141,6 @@ def decision_row(
     }
 
 
-# -- The second review of a corpus: another model checks what the first one had accepted ----------
-
-
 class _Found(NamedTuple):
     """A variant in the database to which the second review applies."""
 

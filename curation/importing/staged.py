@@ -14,8 +14,6 @@ from curation.importing.column_roles import UNTYPED, ColumnRoles
 from curation.importing.variant_entries import FileAnchor, FileVariant
 from db.models import Verdict
 
-# -- staged ---------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Facts:

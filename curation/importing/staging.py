@@ -36,9 +36,6 @@ from curation.tables.table import Table
 from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 
-# -- Stores the contents of a table in a temporary file until they are imported -------------------
-
-
 Report = Callable[[int, int, str], None]
 """Called with (rows read, rows in total or 0 if unknown, message)."""
 

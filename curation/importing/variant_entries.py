@@ -21,9 +21,6 @@ from curation.tables.table import Row
 from db.errors import HedgerowError
 from db.models import Verdict
 
-# -- Parses a row of a table: an anchor, its variants, and a verdict on them ----------------------
-
-
 MAX_NOTE = 1_000
 """Maximum characters of a note; the rest is cut off."""
 

@@ -21,9 +21,6 @@ from curation.importing.variant_choices import Choices
 from curation.importing.variant_entries import FileAnchor, FileVariant, LeftOut
 from db.models import Anchor, AnchorRevision, Decision, Reviewer, Source, Status, Variant, Verdict
 
-# -- What a file adds to the project: the same rules for the preview and for storing --------------
-
-
 AT_ONCE = 500
 """Anchors to check, or to store in one transaction, at a time."""
 

@@ -20,9 +20,6 @@ from curation.importing.variant_plan import AT_ONCE, Elsewhere, Plan, key_of, ma
 from curation.taxonomy.project_types import all_types
 from db.models import Decision, Status, Verdict
 
-# -- Preview of an import before anything is stored -----------------------------------------------
-
-
 EXAMPLES = 8
 """Maximum anchors whose variants are shown: this many with something new, and as many without."""
 

@@ -29,8 +29,6 @@ from db.engine import insert_new, know_new_rows
 from db.errors import HedgerowError
 from db.models import ReviewerKind, Source, Variant, Verdict
 
-# -- Stores the families of a file: anchors, variants and verdicts --------------------------------
-
 
 class Import(NamedTuple):
     """The facts that all families of an import share.

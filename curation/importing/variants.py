@@ -43,8 +43,6 @@ from db.run_folders import run_folder
 from db.runs import create_run
 from db.settings import Settings
 
-# -- Importing variants from a file: what is wanted, what would happen, and doing it --------------
-
 
 @dataclass(frozen=True)
 class Request:

@@ -36,8 +36,6 @@ from db.models import (
     VariantCosine,
 )
 
-# -- The funnel from anchors to models, per type --------------------------------------------------
-
 
 @dataclass(frozen=True)
 class FunnelRow:

@@ -156,9 +156,6 @@ def _twins(
     )
 
 
-# -- Preview of saving a text for its writer: nothing is stored or raised -------------------------
-
-
 CUE = "cue"
 """The kind of question that asks for the hedge cue."""
 

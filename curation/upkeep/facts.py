@@ -30,9 +30,6 @@ from db.models import (
 )
 from db.settings import Settings
 
-# -- Facts about the project's database and data folder, for display; without secrets -------------
-
-
 COUNTED: dict[str, type[SQLModel]] = {
     "anchors": Anchor,
     "variants": Variant,

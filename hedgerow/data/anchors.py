@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.anchor_storing import MAX_SOURCE, About
-from curation.importing.anchors import Request
+from curation.importing.anchors import COLUMNS, Request
 from curation.importing.labels import parse_meanings
 from curation.tables.table import Format
 from db.engine import reading
@@ -156,18 +156,19 @@ class Anchors:
             genre=genre,
             language=language,
         )
+        attribute_columns = (
+            genre_column,
+            language_column,
+            split_column,
+            document_column,
+            row_id_column,
+        )
         request = Request(
             table,
             table.name,
             about,
             column=column or "",
-            attributes={
-                "genre": genre_column,
-                "language": language_column,
-                "split": split_column,
-                "document_id": document_column,
-                "row_id": row_id_column,
-            },
+            attributes=dict(zip(COLUMNS, attribute_columns, strict=True)),
             originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
             accept_originals=accept_originals,
             suspicious=include_suspicious,

@@ -200,9 +200,6 @@ def description(axis: Axis, region: Region) -> str:
     return f"Levenshtein distance {distance}, cosine {low:.2f} to {high:.2f}"
 
 
-# -- Pairs: distance against similarity by type, and the variants of a selected region ------------
-
-
 _MARKED, _ROUNDS = "pairs-marked", "pairs-rounds"
 
 

@@ -58,9 +58,6 @@ def nearest_sibling(
     return Sibling(text, its.label)
 
 
-# -- Markup of a review card: anchor, variant, diagnostics, siblings ------------------------------
-
-
 _NOTHING = Markup("")
 
 _BLIND = "Diagnostics, notes and other verdicts are hidden, so that you decide independently."

@@ -11,9 +11,6 @@ from curation.anchors.suitability import anchor_problems
 from curation.generation.providers.rules.clause import FINITE, Clause, Skipped, SkipReason
 from curation.language.tagging import TaggedWord, tag
 
-# -- main clause ----------------------------------------------------------------------------------
-
-
 _LETTERS = {
     "AT0": "D",
     "DPS": "D",

@@ -5,9 +5,6 @@ import re
 from curation.generation.providers.rules.clause import Clause, Skipped, SkipReason
 from curation.language.negation import negative_affix
 
-# -- scope ----------------------------------------------------------------------------------------
-
-
 Edits = list[tuple[int, int, str]]
 
 # Words that are outside a negation's scope, add to it, or do not occur under it.
