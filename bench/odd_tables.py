@@ -21,8 +21,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import StaticPool
 
 from curation.importing.anchor_preview import preview
-from curation.importing.anchor_storing import About
-from curation.importing.anchors import Request, columns_of
+from curation.importing.anchors import AddAnchors, columns_of
 from curation.importing.labels import read_file
 from db import models
 from db.errors import HedgerowError
@@ -63,7 +62,7 @@ def outcome(name: str, data: bytes) -> str:
     start = time.monotonic()
     try:
         table = read_file(data, name=name)
-        column = columns_of(Request(table, name, About("x"))).sentences
+        column = columns_of(AddAnchors(), table).sentences
         with Session(ENGINE) as session:
             shown = preview(session, table, column=column)
         is_whole = sum(shown.fates.values()) == len(table.lines)

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Printed
 
-from cli.options import open_home
-from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
+from cli.options import open_home, takes
+from cli.terminal import AsJson, DryRun, show, table_of
 from curation.anchors.checks import LABELS
-from curation.editing.own_types import CONTRADICTION, ENTAILMENT
+from curation.editing.own_types import CONTRADICTION
 from curation.formatting import counted
 from curation.importing.anchor_preview import Fate, FileRow, Preview, changed
-from curation.importing.anchor_storing import MAX_SOURCE, About, Added
-from curation.importing.anchors import COLUMNS, Plan, Request, places
+from curation.importing.anchor_storing import Added
+from curation.importing.anchors import COLUMNS, AddAnchors, AnchorFile, Plan, places
 from curation.importing.labels import LabelledTable, parse_meanings, read_file
 from curation.importing.originals import FAULTS
 from curation.importing.sample import LONG, SHORT, lengths
@@ -31,46 +31,17 @@ _EXAMPLES = 8
 _EXAMPLE_TEXT = 60
 
 
+@takes(
+    AddAnchors,
+    entailment=Annotated[str | None, typer.Option(metavar="NAME")],
+    contradiction=Annotated[str | None, typer.Option(metavar="NAME")],
+)
 def anchors_add(
     file: Annotated[
         str,
         typer.Argument(help="CSV, TSV, JSON Lines, Parquet or plain text; - reads standard input."),
     ],
-    column: Annotated[
-        str | None, typer.Option(help="Column with the sentences (default: detected).")
-    ] = None,
-    genre_column: Annotated[
-        str | None, typer.Option(help="Column with the genres (default: detected; '' for none).")
-    ] = None,
-    language_column: Annotated[
-        str | None, typer.Option(help="Column with the languages (default: detected; '' for none).")
-    ] = None,
-    split_column: Annotated[
-        str | None, typer.Option(help="Column with the splits (default: detected; '' for none).")
-    ] = None,
-    document_column: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the ids of documents, whose sentences are all in one split (default: "
-            "detected; '' for none)."
-        ),
-    ] = None,
-    row_id_column: Annotated[
-        str | None,
-        typer.Option(help="Column with the ids of rows (default: detected; '' for none)."),
-    ] = None,
-    entailment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column with entailments (default: detected; '' for none)."
-        ),
-    ] = None,
-    contradiction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column with contradictions (default: detected; '' for none)."
-        ),
-    ] = None,
+    request: AddAnchors,
     labels: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,63 +50,23 @@ def anchors_add(
             help="The meaning of a label that is not known, such as 2=contradiction.",
         ),
     ] = None,
-    accept_originals: Annotated[
-        bool,
-        typer.Option("--accept-originals", help="Accept both with the labels of their data set."),
-    ] = False,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=LARGEST_NUMBER,
-            help="Only add a sample of this size, with the same proportions of lengths and genres.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Change the seed to get a different sample.")] = 0,
-    source: Annotated[
-        str, typer.Option(help="Name of the source (default: the file's name).")
-    ] = "",
-    licence: Annotated[
-        str | None, typer.Option(help="Licence of the source, such as 'CC BY 4.0'.")
-    ] = None,
-    genre: Annotated[str, typer.Option(help="Genre of rows without one.")] = "",
-    language: Annotated[str, typer.Option(help="Language tag such as 'en' or 'de-CH'.")] = "en",
     file_format: Annotated[
         Format | None, typer.Option("--format", help="Format of the file (default: detected).")
     ] = None,
-    include_suspicious: Annotated[
-        bool, typer.Option("--include-suspicious", help="Also add suspicious rows.")
-    ] = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Add the sentences of a file as anchors, all or none. Duplicates are skipped."""
-    table, stem = _read(file, file_format, parse_meanings(labels or []))
-    attribute_columns = genre_column, language_column, split_column, document_column, row_id_column
-    done = add_file(
-        open_home(),
-        Request(
-            table,
-            table.name,
-            About(source or stem[:MAX_SOURCE], licence, genre, language),
-            column=column or "",
-            attributes=dict(zip(COLUMNS, attribute_columns, strict=True)),
-            originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
-            accept_originals=accept_originals,
-            suspicious=include_suspicious,
-            sample=sample,
-            seed=seed,
-        ),
-        dry_run=dry_run,
-    )
+    anchors = _read(file, file_format, parse_meanings(labels or []))
+    done = add_file(open_home(), request, anchors, dry_run=dry_run)
     planned, added = done.plan, done.added
-    columns, before = planned.columns, planned.earlier
+    columns, before, table = planned.columns, planned.earlier, planned.table
     texts = done.texts_alongside
     result = _result(table, done.preview, done.rows, added) | {
         "column": columns.sentences,
         **{f"{name}_column": columns.attributes.get(name) for name in COLUMNS},
         "splits": dict(planned.splits),
-        "source": planned.request.about.source,
+        "source": planned.about.source,
         "dry_run": dry_run,
         "notes": list(table.notes),
         "added_before": before.run.id if before else None,
@@ -150,10 +81,10 @@ def anchors_add(
     lines.append(
         f"{verb} {counted(len(done.rows), 'anchor')} from the column '{columns.sentences}'."
     )
-    lines += _in_words(planned, texts, verb, accept_originals)
+    lines += _in_words(planned, texts, verb)
     if added.originals.total:
         lines.append("Run 'hedgerow diagnose' to measure them.")
-    show(result, as_json, *lines, *_left_out(done.preview, table, include_suspicious))
+    show(result, as_json, *lines, *_left_out(planned))
 
 
 def _summary(planned: Plan, types: Mapping[str, int]) -> dict[str, Any]:
@@ -165,10 +96,10 @@ def _summary(planned: Plan, types: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _in_words(planned: Plan, texts: Mapping[str, int], verb: str, accepted: bool) -> list[str]:
+def _in_words(planned: Plan, texts: Mapping[str, int], verb: str) -> list[str]:
     lines = []
     for type_id, column in planned.columns.originals.items():
-        state = "accepted" if accepted else "pending"
+        state = "accepted" if planned.request.accept_originals else "pending"
         count = texts.get(type_id, 0)
         lines.append(f"{verb} {counted(count, type_id)} from the column '{column}', {state}.")
     if left_out := planned.originals_left_out:
@@ -188,13 +119,13 @@ def _how(table: LabelledTable) -> list[str]:
     return lines
 
 
-def _read(file: str, format: Format | None, labels: Mapping[str, str]) -> tuple[LabelledTable, str]:
+def _read(file: str, format: Format | None, labels: Mapping[str, str]) -> AnchorFile:
     """The table of a file or of standard input, and the default name of its source."""
     if file != "-":
         return opened_table(Path(file), format=format, labels=labels)
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     table = read_file(data, name=STANDARD_INPUT, format=format, meanings=labels)
-    return table, STANDARD_INPUT
+    return AnchorFile(table, STANDARD_INPUT)
 
 
 def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added) -> dict[str, Any]:
@@ -220,9 +151,9 @@ def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added
     }
 
 
-def _left_out(looked: Preview, table: FileTable, include_suspicious: bool) -> list[str | Printed]:
+def _left_out(planned: Plan) -> list[str | Printed]:
     """Rows with problems: counts by reason, and the first rows to check."""
-    lines: list[str | Printed] = []
+    looked, lines = planned.preview, list[str | Printed]()
     if looked.reasons:
         counts = [(LABELS[reason], f"{count:,}") for reason, count in looked.reasons.items()]
         lines += ["", table_of("reason", "rows", rows=counts)]
@@ -232,7 +163,7 @@ def _left_out(looked: Preview, table: FileTable, include_suspicious: bool) -> li
             (row.line, row.text[:_EXAMPLE_TEXT], " ".join(f.sentence for f in row.findings))
             for row in doubtful[:_EXAMPLES]
         ]
-        lines += ["", table_of(table.unit, "text", "problem", rows=shown)]
-    if looked.fates[Fate.SUSPICIOUS] and not include_suspicious:
+        lines += ["", table_of(planned.table.unit, "text", "problem", rows=shown)]
+    if looked.fates[Fate.SUSPICIOUS] and not planned.request.include_suspicious:
         lines.append("Suspicious rows were left out. Use --include-suspicious to add them.")
     return lines

@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from cli.options import open_home, this_project
-from cli.run_results import carry_out_run, sentences
+from cli.run_results import sentences
 from cli.terminal import AsJson, show, table_of
 from curation.anchors.revisions import source_in_use
 from curation.diagnostics.giveaways import KIND as GIVEAWAYS
@@ -16,10 +16,9 @@ from curation.diagnostics.side_guessing import Guess
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.plugged_in import LOADERS
 from curation.formatting import counted
-from db.engine import reading, writing
-from db.errors import HedgerowError
-from db.models import RunState
-from db.runs import ensure_run, get_run
+from db.engine import reading
+from db.runs import get_run
+from hedgerow.running import carry_out_one
 
 # -- Measure variants that have not been measured yet ---------------------------------------------
 
@@ -63,16 +62,9 @@ def show_giveaways(
         source_id = source_in_use(session, source) if source else None
         run, now = newest(session, source_id), data_state(session, source_id)
     if again or run is None or run.result["data"] != now:
-        with writing(engine) as session:
-            asked = ensure_run(session, kind=GIVEAWAYS, parameters=parameters(source_id)).run
-        if asked.state == RunState.RUNNING:
-            raise HedgerowError(
-                f"Run {asked.id} is already searching for giveaways (process {asked.pid} on "
-                f"{asked.host}). Wait for it, or cancel it with 'hedgerow runs cancel {asked.id}'."
-            )
-        carry_out_run(settings, engine, asked.id)
+        done = carry_out_one(settings, engine, GIVEAWAYS, parameters(source_id))
         with reading(engine) as session:
-            run = get_run(session, asked.id)
+            run = get_run(session, done["run"])
     result = run.result
     facts = {"run": run.id, "finished_at": _iso(run.finished_at), **result}
     show(facts, as_json, _head(run.id, result), *_tables(result))

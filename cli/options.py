@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
 
 from cli.terminal import MAX_DIGITS
 from curation.generation.request import MAX_CONCURRENCY
-from curation.validation import FieldPath, field_of, in_words
+from curation.validation import FieldPath, checked, field_of, in_words
 from db.errors import HedgerowError
 from db.settings import load_settings
 from hedgerow.home import Home, home_of
@@ -17,6 +20,9 @@ from hedgerow.home import asked_by as asked_by
 from hedgerow.home import reviewer_id as reviewer_id
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from curation.decisions.actions import Request
     from hedgerow.project import Project
 
 
@@ -121,3 +127,72 @@ def this_project() -> Project:
     from hedgerow.project import Project  # noqa: PLC0415  (keeps other commands fast)
 
     return Project(open_home())
+
+
+# -- Options made from the request of an action ---------------------------------------------------
+
+
+def takes(request: type[Request], **options: Any) -> Callable[[Callable[..., None]], Any]:
+    """Give a command an option for each field of a request, in the place of ``request``.
+
+    The option has the field's name, type, default and bounds; its help is the field's docstring.
+
+    Args:
+        options: field → its type on the command line, annotated with a ``typer.Option`` that has
+            another name or metavar; None for a field that the command fills in itself.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        made = {
+            name: _option(name, field, options.get(name))
+            for name, field in request.model_fields.items()
+            if options.get(name, ...) is not None
+        }
+
+        @wraps(command)
+        def filled_in(**values: Any) -> None:
+            given = {name: values.pop(name) for name in made}
+            given = {name: value for name, value in given.items() if value != made[name].default}
+            command(request=checked(request, given, called=as_option), **values)
+
+        parameters = list(own.values())
+        at = list(own).index("request")
+        signature = inspect.Signature([*parameters[:at], *made.values(), *parameters[at + 1 :]])
+        filled_in.__signature__ = signature  # type: ignore[attr-defined]
+        filled_in.__annotations__ = {
+            name: parameter.annotation for name, parameter in signature.parameters.items()
+        }
+        return filled_in
+
+    return decorate
+
+
+def _option(name: str, field: FieldInfo, given: Any) -> inspect.Parameter:
+    """The option for a field: a parameter as Typer reads it."""
+    kind, *more = get_args(given) if get_origin(given) is Annotated else (given,)
+    kind = kind or _on_the_command_line(field.annotation)
+    option = copy(more[0]) if more else typer.Option()
+    option.help = option.help or field.description
+    for bound in field.metadata:
+        option.min = getattr(bound, "ge", option.min)
+        option.max = getattr(bound, "le", option.max)
+    if kind is bool and not option.param_decls:
+        option.param_decls = (f"--{name.replace('_', '-')}",)  # without a form with --no
+    default = field.get_default(call_default_factory=True)
+    if isinstance(default, tuple | Mapping):
+        default = []
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _on_the_command_line(kind: Any) -> Any:
+    """The type of an option for a field of this type."""
+    kinds = get_args(kind)
+    if bool in kinds:
+        return bool
+    return list[str] if get_origin(kind) in (tuple, frozenset) else kind

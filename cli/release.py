@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
-from cli.options import one_of, open_home, this_project
+from cli.options import one_of, open_home, takes, this_project
 from cli.run_results import carry_out_run
-from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, out, show, table_of
+from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, out, show, table_of
 from curation.formatting import counted
+from curation.release.contents import release_facts
+from curation.release.creating import CREATE_RELEASE, CreateRelease, plan
 from curation.release.export.export_formats import format_names
 from curation.release.freezing import get_release
 from curation.release.report.sections import report
@@ -17,39 +19,34 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.named_files import resolved
 from hedgerow.data.releases import export
+from hedgerow.home import acting
 from hedgerow.upkeep import store_push
 from training.hub.push_run import KIND, Subject
 from training.runs.kinds import kind_of
 
 
+@takes(
+    CreateRelease,
+    sources=Annotated[list[str], typer.Option("--source")],
+)
 def release_create(
-    name: Annotated[str, typer.Option(help="A name for the release.")] = "",
-    source: Annotated[
-        list[str], typer.Option(help="Only include this source. Repeat for several.")
-    ] = [],  # noqa: B006 - typer reads it and passes its own list
-    any_distance: Annotated[
-        bool,
-        typer.Option(
-            "--any-distance", help="Include variants above the project's Levenshtein threshold."
-        ),
-    ] = False,
-    complete: Annotated[
-        bool,
-        typer.Option(
-            "--complete", help="Only include anchors with all six types of the HedgeTriple paper."
-        ),
-    ] = False,
-    as_json: AsJson = False,
+    request: CreateRelease, dry_run: DryRun = False, as_json: AsJson = False
 ) -> None:
     """Freeze the accepted variants as the next release."""
-    release = this_project().release(
-        name, sources=source, any_distance=any_distance, complete=complete
+    project = acting(open_home())
+    if dry_run:
+        planned = plan(project, request)
+        facts = planned.contents._asdict() | {"left_out": planned.left_out, "dry_run": True}
+        show(facts, as_json, *planned.sentences())
+        return
+    release, created = CREATE_RELEASE.perform(project, request)
+    outcome = "is new" if created else "already has the same content"
+    kept = (
+        f" It is still called {release.name!r}." if request.name not in ("", release.name) else ""
     )
-    result = {**release.facts, "created": release.created}
-    outcome = "is new" if release.created else "already has the same content"
-    kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
     left_out = release.summary.get("left_out")
     out = f" Left out: {counted(left_out, 'accepted variant')}." if left_out else ""
+    result = release_facts(release) | {"created": created}
     show(result, as_json, f"Release {release.number} {outcome}.{out}{kept}")
 
 

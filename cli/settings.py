@@ -7,7 +7,6 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from cli.options import open_home
-from cli.run_results import carry_out_run
 from cli.terminal import MAX_DIGITS, AsJson, show, table_of
 from curation.diagnostics import model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
@@ -31,8 +30,9 @@ from curation.upkeep.facts import (
 )
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.runs import create_run, package_versions
+from db.runs import package_versions
 from db.settings import Settings, setting_facts
+from hedgerow.running import carry_out_one
 
 COUNTS = "counts."
 
@@ -139,7 +139,7 @@ def set_setting(
     result: dict[str, Any] = {"setting": key, "changed": changed}
     lines = [f"{key} is {'now' if changed else 'already'} {value.strip()}."]
     if changed and key in FOLLOWED:
-        result |= _follow(machine, engine)
+        result |= carry_out_one(machine, engine, queue_order.KIND, {})
         lines.append(f"Variants updated in the queues: {result['variants']}.")
     if missing := _unmeasured(engine) if key == ACTIVE_ENCODER else 0:
         lines.append(
@@ -176,12 +176,6 @@ def _is_on(key: str, value: str) -> bool:
     if value not in ("on", "off"):
         raise HedgerowError(f"Expected 'on' or 'off' for {key}, found {value[:80]!r}.")
     return value == "on"
-
-
-def _follow(machine: Settings, engine: Engine) -> dict[str, Any]:
-    with writing(engine) as session:
-        run = create_run(session, kind=queue_order.KIND, parameters={})
-    return carry_out_run(machine, engine, run.id)
 
 
 def _unmeasured(engine: Engine) -> int:

@@ -16,11 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
+from db import LARGEST_NUMBER as LARGEST_NUMBER
 from db.errors import HedgerowError, NothingToDo, RunEnded
 from hedgerow.progress import err, text_of
-
-LARGEST_NUMBER = 2**31 - 1
-"""PostgreSQL's largest integer, for the number of a run, a release or a version."""
 
 MAX_DIGITS = 9
 """Maximum digits of a number in a text, so that it is at most `LARGEST_NUMBER`."""

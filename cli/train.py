@@ -8,62 +8,36 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.options import open_home
+from cli.options import open_home, takes
 from cli.run_results import carry_out_run, sentences
-from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
+from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
 from curation.release.freezing import get_release
 from curation.release.overlap_results import description
 from db.engine import reading
-from db.errors import HedgerowError
 from db.models import Run
 from db.settings import Settings
-from hedgerow.models.training import store_training
+from hedgerow.home import acting
 from hedgerow.progress import err, progress_bar, text_of
 from training.benchmarks.contamination import (
     bundled_texts_description,
     compare,
     compare_bundled_texts,
 )
-from training.encoder_run.trainings import DEFAULT_SEED
+from training.encoder_run.requesting import TRAIN, Plan, Train, plan
 from training.hub.adapter_export import LARGEST, Written, source_in, source_of, write_adapter
 from training.recipe.plan import KIND
-from training.recipe.presets import PRESETS
-from training.recipe.schema import cautions
 
 # -- Training runs on the command line, carried out now or stored for later -----------------------
 
 
+@takes(
+    Train,
+    preset=Annotated[str | None, typer.Option(metavar="NAME")],
+    recipe=Annotated[Path | None, typer.Option(metavar="FILE")],
+    settings=Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE")],
+)
 def train_encoder(
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "--release",
-            metavar="N",
-            min=1,
-            max=LARGEST_NUMBER,
-            help="Release to train on. Default: the newest, or a first one made from all sources.",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"One of {', '.join(PRESETS)}. Default: the preset that fits the release.",
-        ),
-    ] = None,
-    recipe_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--recipe", metavar="FILE", help="YAML file with a recipe, instead of a preset."
-        ),
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Seed for the order of the data and the dropout.")
-    ] = DEFAULT_SEED,
+    request: Train,
     queue: Annotated[
         bool,
         typer.Option(
@@ -71,17 +45,19 @@ def train_encoder(
             help="Store the run without starting it, for another host or for several processes.",
         ),
     ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Finetune an encoder on a release and evaluate it before and after."""
-    if preset and recipe_file:
-        raise HedgerowError("Expected --preset or --recipe, found both; remove one of them.")
     home = open_home()
-    run, recipe, chosen = store_training(
-        home, number, preset=preset, recipe=recipe_file, changes=changes or [], seed=seed
-    )
+    project = acting(home)
+    if dry_run:
+        planned = plan(project, request)
+        show(_facts_of(planned), as_json, planned.why, *planned.sentences())
+        return
+    run, recipe, notes = TRAIN.perform(project, request)
     if not as_json:
-        for sentence in filter(None, [chosen, *cautions(recipe)]):
+        for sentence in notes:
             err.print(text_of(sentence), soft_wrap=True)
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))
@@ -90,6 +66,17 @@ def train_encoder(
         _warn(*home, run.parameters["release"], held=bool(recipe.retention))
     result = carry_out_run(*home, run.id)
     show(result, as_json, *sentences(KIND, result))
+
+
+def _facts_of(planned: Plan) -> dict[str, Any]:
+    return {
+        "release": planned.data.release,
+        "triples": planned.left.triples,
+        "steps": planned.recipe.total_steps(planned.left.rows(planned.recipe)),
+        "seconds": planned.time.seconds,
+        "recipe": planned.recipe.model_dump(mode="json"),
+        "dry_run": True,
+    }
 
 
 def _warn(settings: Settings, engine: Engine, number: int, *, held: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Printed
 
-from cli.options import open_home, this_project
+from cli.options import open_home, takes, this_project
 from cli.review import Uid
 from cli.run_results import sentences
 from cli.terminal import AsJson, DryRun, show, table_of
@@ -14,11 +14,9 @@ from curation.anchors.search import RANKED, Hit, SearchKind, SearchResult, find
 from curation.editing.attributes import moved_rows
 from curation.formatting import counted
 from curation.importing.anchor_preview import changed
-from curation.importing.anchor_storing import MAX_SOURCE, About
-from curation.importing.cells import parse_meanings
-from curation.importing.column_roles import ColumnRoles, parse_roles
+from curation.importing.column_roles import ColumnRoles
 from curation.importing.variant_preview import Preview, against, left_out, nothing_left
-from curation.importing.variants import KIND, Request
+from curation.importing.variants import KIND, ImportVariants
 from curation.similar import LOW_COSINE, NONE_SIMILAR
 from curation.tables.delimited import not_used
 from curation.tables.table import Table
@@ -29,6 +27,12 @@ from hedgerow.data.variant_import import import_file, opened
 # -- Import a table of variants with their anchors, types, cues and verdicts ----------------------
 
 
+@takes(
+    ImportVariants,
+    mapping=Annotated[list[str], typer.Option("--map", metavar="COLUMN=ROLE")],
+    undecided=Annotated[list[str], typer.Option(metavar="TYPE")],
+    verdicts=Annotated[list[str], typer.Option("--verdict", metavar="VALUE=accept|reject|none")],
+)
 def variants_add(
     file: Annotated[
         Path,
@@ -37,63 +41,12 @@ def variants_add(
             help="CSV, TSV, JSON, JSON Lines, Parquet, or the folder or zip file of an export.",
         ),
     ],
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="COLUMN=ROLE",
-            help="A role (anchor, text, type, cue, verdict, hedge, negation, ignore and so on) "
-            "or a variant type for a column whose name is not recognised.",
-        ),
-    ] = None,
-    undecided: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TYPE",
-            help="Type for hedges or negations whose type is unknown (default: leave them out).",
-        ),
-    ] = None,
-    verdicts: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--verdict",
-            metavar="VALUE=accept|reject|none",
-            help="The meaning of a verdict value in the file.",
-        ),
-    ] = None,
-    reviewer: Annotated[
-        str, typer.Option(help="Reviewer for verdicts without a reviewer name.")
-    ] = "",
-    accept: Annotated[
-        bool,
-        typer.Option("--accept", help="Accept variants without a verdict."),
-    ] = False,
-    source: Annotated[
-        str,
-        typer.Option(help="Source of anchors without one (default: the file's name)."),
-    ] = "",
-    licence: Annotated[
-        str | None, typer.Option(help="Licence of that source, such as 'CC BY 4.0'.")
-    ] = None,
-    genre: Annotated[str, typer.Option(help="Genre of anchors without one.")] = "",
-    language: Annotated[
-        str, typer.Option(help="Language of anchors without one, such as 'de-CH'.")
-    ] = "en",
+    request: ImportVariants,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Import variants with their anchors. Rows that the project already has are skipped."""
-    home = open_home()
-    request = Request(
-        *opened(file),
-        About(source or file.stem[:MAX_SOURCE], licence, genre, language),
-        roles=parse_roles(mapping or []),
-        meanings=parse_meanings(verdicts or []),
-        undecided=undecided or [],
-        accept=accept,
-        reviewer=reviewer or home.settings.reviewer,
-    )
-    done = import_file(home, request, dry_run=dry_run)
+    done = import_file(open_home(), request, opened(file), dry_run=dry_run)
     found = done.preview
     result: dict[str, Any] = {
         "rows": done.rows,

@@ -75,3 +75,13 @@ _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 def escaped(text: object) -> str:
     """Return LaTeX that prints the text on one line."""
     return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], one_line(text))
+
+
+def duration(seconds: float) -> str:
+    """A duration in words, rounded because it is an estimate."""
+    minutes = seconds / 60
+    if minutes < 0.75:
+        return "less than a minute"
+    if minutes < 90:
+        return f"about {max(1, round(minutes))} min"
+    return f"about {minutes / 60:.1f} hours"

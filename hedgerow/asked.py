@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from curation.decisions.actions import Request
+from curation.validation import checked, field_of
 from db.errors import HedgerowError
 from db.models import Split
 
 if TYPE_CHECKING:
     from hedgerow.data.releases import Release
+
+Fields = TypeVar("Fields", bound=Request)
 
 
 def split_of(name: str | None) -> Split | None:
@@ -95,6 +99,22 @@ def seed(given: int | None) -> int | None:
     if given is not None and not isinstance(given, int):
         raise HedgerowError(f"Expected a whole number as the seed, found {given!r}.")
     return given
+
+
+def request(kind: type[Fields], given: Mapping[str, Any]) -> Fields:
+    """The request of an action, from the arguments of a method that have its fields' names.
+
+    None stands for a field's default.
+
+    Raises:
+        HedgerowError: a value is not valid.
+    """
+    fields = {
+        name: value
+        for name, value in given.items()
+        if name in kind.model_fields and value is not None
+    }
+    return checked(kind, fields, called=field_of)
 
 
 @contextmanager

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import OpenProject, silent
 from curation.decisions.reviewers import ensure_reviewer, get_reviewer
 from curation.overview.project_settings import open_project
 from db.errors import HedgerowError
 from db.settings import Settings
-from hedgerow.progress import err, text_of
+from hedgerow.progress import Report, err, text_of
 
 
 class Home(NamedTuple):
@@ -40,6 +41,11 @@ def home_of(settings: Settings, *, create: bool) -> Home:
             "HEDGEROW_HOME to the project's folder."
         )
     return Home(settings, open_project(settings, create=create))
+
+
+def acting(home: Home, report: Report = silent) -> OpenProject:
+    """The project in which an action happens; the reviewer named in the settings acts."""
+    return OpenProject(*home, lambda session: asked_by(session, home.settings), report)
 
 
 def asked_by(session: Session, settings: Settings) -> int | None:

@@ -10,7 +10,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Split
 from hedgerow import asked
-from hedgerow.home import Home
+from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,16 +56,13 @@ class Modelling:
             HedgerowError: there is too little data, a setting is invalid, or the run ends early.
                 'hedgerow run ID' resumes the run.
         """
-        from hedgerow.models.training import train
+        from hedgerow.models.training import loaded
+        from hedgerow.running import carry_out
+        from training.encoder_run.requesting import TRAIN, Train
 
-        return train(
-            self._home,
-            asked.release_number(release),
-            preset=preset,
-            recipe=Path(recipe) if recipe else None,
-            settings=settings,
-            seed=asked.seed(seed),
-        )
+        request = asked.request(Train, locals() | {"release": asked.release_number(release)})
+        stored = TRAIN.perform(acting(self._home), request)
+        return loaded(carry_out(*self._home, stored.run.id))
 
     def study(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TextIO
@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
-Report = Callable[[int, int, str], None]
-"""Called with (steps done, total steps, message)."""
+from db import Report as Report
 
 WIDTH = 30
 """Width of a bar in a notebook, in characters."""

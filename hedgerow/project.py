@@ -13,7 +13,7 @@ from hedgerow.assigning import Assigning
 from hedgerow.data.anchors import Anchors
 from hedgerow.data.variants import Variants
 from hedgerow.generating import Generating
-from hedgerow.home import Home
+from hedgerow.home import Home, acting
 from hedgerow.judging import Judging
 from hedgerow.language_models import LanguageModels
 from hedgerow.modelling import Modelling
@@ -161,15 +161,13 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> example_project().release("first").number
         1
         """
-        from hedgerow.data.releases import make_release
+        from curation.release.creating import CREATE_RELEASE, CreateRelease
+        from hedgerow.data.releases import Release
 
-        return make_release(
-            self._home,
-            name,
-            sources=asked.names(sources, what="sources"),
-            any_distance=any_distance,
-            complete=complete,
-        )
+        sources = asked.names(sources, what="sources")
+        request = asked.request(CreateRelease, locals())
+        row, created = CREATE_RELEASE.perform(acting(self._home), request)
+        return Release(self._home, row, created=created)
 
     def releases(self) -> list[Release]:
         """All releases, newest first.

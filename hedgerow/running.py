@@ -20,6 +20,7 @@ from db.execution import WAITING, execute
 from db.models import CallState, Run, RunState
 from db.runs import ensure_run, get_run, last_metrics
 from db.settings import Settings
+from hedgerow.home import asked_by
 from hedgerow.progress import Report, err, is_watched, progress_bar, text_of
 from training.runs.kinds import WORK, kind_of
 
@@ -62,7 +63,8 @@ def carry_out_one(
         HedgerowError: another process is executing a run of this kind.
     """
     with writing(engine) as session:
-        run = ensure_run(session, kind=kind, parameters=parameters).run
+        author = asked_by(session, settings)
+        run = ensure_run(session, kind=kind, parameters=parameters, requested_by=author).run
     if run.state == RunState.RUNNING:
         raise HedgerowError(
             f"Run {run.id} ({kind_of(kind).title}) is running in process {run.pid} on {run.host}. "

@@ -24,7 +24,7 @@ browse, add, variants, bundled = st.tabs(
 with browse:
     browser(reviewer_id())
 with add:
-    adder(reviewer_id())
+    adder()
 with variants:
     importer()
 if bundled.open:  # it has no choices to keep, and its counts take time

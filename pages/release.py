@@ -10,11 +10,12 @@ import streamlit as st
 from curation.anchors.revisions import sources_in_use
 from curation.decisions.assignment_progress import count_accepted_unfinished
 from curation.formatting import counted
-from curation.release.contents import Changes, Contents, contents_of, count_accepted
+from curation.release.contents import Changes, Contents, contents_of
+from curation.release.creating import CREATE_RELEASE, CreateRelease, plan
 from curation.release.export.export_formats import installed_formats
-from curation.release.freezing import MAX_NAME, create_release
+from curation.release.freezing import MAX_NAME
 from curation.release.selection import Selection, default_selection, selection_of
-from curation.release.upcoming import ReleaseState, contents_now, release_state
+from curation.release.upcoming import ReleaseState, release_state
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
@@ -81,9 +82,11 @@ def _freeze(state: ReleaseState) -> None:
     may_freeze = current_user.only_leads("freeze releases")
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
-    selection = _selection(usual) if now.variants and may_freeze else usual
-    if selection != usual:
-        now = open_project.ask(contents_now, selection)
+    request = CreateRelease()
+    if now.variants and may_freeze:
+        request = _selected(usual)
+    planned = plan(current_user.project(), request)
+    selection, now = planned.selection, planned.contents
     if newest and selection != selection_of(newest):
         changes = None  # the change counts apply to the selection of the newest release
     if not now.variants and selection != usual:
@@ -96,11 +99,7 @@ def _freeze(state: ReleaseState) -> None:
         st.write("No variant is accepted yet. Accept some to freeze a release.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
-    st.write(
-        f"A release would contain {counted(now.variants, 'accepted variant')} of "
-        f"{counted(now.anchors, 'anchor')}, and {counted(now.triples, 'triple')}. "
-        f"{_left_out(now, selection)}{_since(newest, changes)}"
-    )
+    st.write(" ".join([*planned.sentences(), _since(newest, changes)]))
     if unfinished := open_project.ask(count_accepted_unfinished):
         st.caption(
             "Accepted variants that still need verdicts from other people (Team › Assignment): "
@@ -112,21 +111,21 @@ def _freeze(state: ReleaseState) -> None:
             "anchor."
         )
     if may_freeze:
-        _name_it(selection)
+        _name_it(request)
     with st.expander("Contents by type and split", expanded=newest is None):
         labels = {entry.id: entry.label for entry in open_project.types()}
         _show_counts(_counts(now, labels, changes), key="counts-now")
 
 
-def _name_it(selection: Selection) -> None:
+def _name_it(request: CreateRelease) -> None:
     with st.form("freeze", border=False, enter_to_submit=False):
         name = st.text_input("Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional")
         asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
-        _create(name, selection)
+        _create(request.model_copy(update={"name": name}))
 
 
-def _selection(usual: Selection) -> Selection:
+def _selected(usual: Selection) -> CreateRelease:
     """Choose which accepted variants to include."""
     names = list(open_project.ask(sources_in_use).values())
     sources: list[str] = []
@@ -153,21 +152,7 @@ def _selection(usual: Selection) -> Selection:
         "negations and two hedges). Of the corpora that come with Hedgerow, only the starter "
         "corpus has all six, so this leaves the others out.",
     )
-    return Selection(tuple(sorted(sources)), usual.max_distance if near else None, complete)
-
-
-def _left_out(now: Contents, selection: Selection) -> str:
-    """How many accepted variants the selection leaves out, and why."""
-    accepted = open_project.ask(count_accepted, Selection(selection.sources))
-    near = now.variants
-    if selection.complete:
-        near = open_project.ask(count_accepted, selection._replace(complete=False))
-    reasons = {
-        "above the threshold": accepted - near,
-        "in incomplete families": near - now.variants,
-    }
-    parts = [f"{number:,} {why}" for why, number in reasons.items() if number]
-    return f"Accepted, but left out: {', '.join(parts)}. " if parts else ""
+    return CreateRelease(sources=tuple(sources), any_distance=not near, complete=complete)
 
 
 def _since(newest: Release | None, changes: Changes | None) -> str:
@@ -184,13 +169,10 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
     return f"Since release {newest.number}: {added:,} added, {gone:,} removed."
 
 
-def _create(name: str, selection: Selection) -> None:
+def _create(request: CreateRelease) -> None:
     try:
-        author = current_user.reviewer_id()
         with st.spinner("Freezing the accepted variants …"):
-            release, created = open_project.tell(
-                create_release, name=name, author_id=author, selection=selection
-            )
+            release, created = CREATE_RELEASE.perform(current_user.project(), request)
     except HedgerowError as error:
         error_messages.show(str(error))
         return

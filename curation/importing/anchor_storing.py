@@ -17,7 +17,7 @@ from curation.editing.attributes import checked_genre, checked_language, splits
 from curation.gc_pause import collector_paused
 from curation.importing.anchor_preview import Fate, FileRow, Preview, count_revisions
 from curation.importing.original_storing import Imported, add_originals
-from curation.importing.originals import Originals, newest_variant
+from curation.importing.originals import Originals
 from db.columns import UtcDateTime, now
 from db.engine import batched, know_new_rows
 from db.errors import HedgerowError
@@ -191,37 +191,6 @@ def check_source(session: Session, about: About) -> Source | None:
         f"'{source.licence or 'none given'}', found '{about.licence or 'none given'}'; enter the "
         "same licence, or use another source name."
     )
-
-
-class Before(NamedTuple):
-    """The state of the project before an import, as far as its preview depends on it.
-
-    Attributes:
-        revisions: number of anchor revisions.
-        newest_variant: the highest variant id.
-        earlier: the import of the same file, if any.
-    """
-
-    revisions: int
-    newest_variant: int
-    earlier: Earlier | None
-
-
-def before_import(session: Session, content_hash: str, about: About | None) -> Before:
-    """The state of the project before an import.
-
-    Args:
-        about: the attributes of the source, once it has a name.
-
-    Raises:
-        HedgerowError: the project has a different source with this name.
-    """
-    before = Before(
-        count_revisions(session), newest_variant(session), earlier_import(session, content_hash)
-    )
-    if about is not None:
-        check_source(session, about)
-    return before
 
 
 def add_anchors(

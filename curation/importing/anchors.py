@@ -1,20 +1,20 @@
-"""Adding anchors from a file: what is wanted, what would happen, and doing it.
-
-The page, the command and Python fill in the same request. Its plan only reads: it is the page's
-preview and the command's dry run.
-"""
+"""The action *add anchors*: the request, what it would do with a file, and doing it."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.editing.attributes import CHECKS, moved, moved_rows, splits
-from curation.editing.own_types import ORIGINAL_TYPES
+from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.anchor_preview import FileRow, Preview, preview
 from curation.importing.anchor_storing import (
+    MAX_SOURCE,
     About,
     Added,
     Earlier,
@@ -28,6 +28,8 @@ from curation.importing.originals import Fault, Originals, guess_columns, read_o
 from curation.tables.columns import named
 from curation.tables.delimited import not_used, quoted
 from curation.tables.plain import ATTRIBUTE_NAMES
+from db import LARGEST_NUMBER
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 
@@ -40,36 +42,84 @@ COLUMNS = {
 }
 """Attribute of an anchor → the label of its column."""
 
+FIELDS = {name: f"{name}_column" for name in COLUMNS} | {"document_id": "document_column"}
+"""Attribute of an anchor → the field of the request with its column."""
+
 _EXAMPLES, _EXAMPLE = 2, 60
 
 
-@dataclass(frozen=True)
-class Request:
-    """A file of sentences to add as anchors.
+class AddAnchors(Request):
+    """How to add the sentences of a file as anchors."""
+
+    column: str | None = None
+    """Column with the sentences (default: detected)."""
+
+    genre_column: str | None = None
+    """Column with the genres (default: detected; '' for none)."""
+
+    language_column: str | None = None
+    """Column with the languages (default: detected; '' for none)."""
+
+    split_column: str | None = None
+    """Column with the splits (default: detected; '' for none)."""
+
+    document_column: str | None = None
+    """Column with the ids of documents, whose sentences are all in one split (default: detected; ''
+    for none)."""
+
+    row_id_column: str | None = None
+    """Column with the ids of rows (default: detected; '' for none)."""
+
+    entailment: str | None = None
+    """Column with entailments (default: detected; '' for none)."""
+
+    contradiction: str | None = None
+    """Column with contradictions (default: detected; '' for none)."""
+
+    accept_originals: bool = False
+    """Accept both with the labels of their data set."""
+
+    sample: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
+    """Only add a sample of this size, with the same proportions of lengths and genres."""
+
+    seed: int = 0
+    """Change the seed to get a different sample."""
+
+    source: str = ""
+    """Name of the source (default: the file's name)."""
+
+    licence: str | None = None
+    """Licence of the source, such as 'CC BY 4.0'."""
+
+    genre: str = ""
+    """Genre of rows without one."""
+
+    language: str = "en"
+    """Language tag such as 'en' or 'de-CH'."""
+
+    include_suspicious: bool | frozenset[int] = False
+    """Also add suspicious rows."""
+
+    @property
+    def attributes(self) -> dict[str, str | None]:
+        """Attribute of an anchor → its column."""
+        return {name: getattr(self, field) for name, field in FIELDS.items()}
+
+    @property
+    def originals(self) -> dict[str, str | None]:
+        """Variant type → the column with its texts."""
+        return {ENTAILMENT: self.entailment, CONTRADICTION: self.contradiction}
+
+
+class AnchorFile(NamedTuple):
+    """A table with sentences.
 
     Attributes:
-        file: its name, stored with the run.
-        about: source and licence, and the genre and language of rows without their own.
-        column: the column with the sentences; '' to find it by its name.
-        attributes: attribute of an anchor (see ``COLUMNS``) → its column; None to find it by its
-            name, '' for none.
-        originals: variant type → the column with its texts; None to find it by its name, '' for
-            none.
-        accept_originals: accept the entailments and contradictions as labelled in the data set.
-        suspicious: whether to add suspicious rows; or the lines of those to add.
-        sample: add only a sample of this size, with the same proportions of lengths and genres.
+        source: the name of its source if the request names none.
     """
 
     table: LabelledTable
-    file: str
-    about: About
-    column: str = ""
-    attributes: Mapping[str, str | None] = field(default_factory=dict)
-    originals: Mapping[str, str | None] = field(default_factory=dict)
-    accept_originals: bool = False
-    suspicious: bool | Collection[int] = False
-    sample: int | None = None
-    seed: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,6 +145,7 @@ class Plan:
     """What a request would do.
 
     Attributes:
+        about: source and licence, and the genre and language of rows without their own.
         preview: every row, and what happens to it.
         rows: the rows that are added.
         splits: split → the number of these rows in it; empty if the file names neither splits nor
@@ -104,7 +155,9 @@ class Plan:
         earlier: an earlier import of the same file.
     """
 
-    request: Request
+    request: AddAnchors
+    table: LabelledTable
+    about: About
     columns: Columns
     preview: Preview
     rows: list[FileRow]
@@ -129,13 +182,12 @@ def candidates(table: LabelledTable) -> dict[str, list[str]]:
     }
 
 
-def columns_of(request: Request) -> Columns:
+def columns_of(request: AddAnchors, table: LabelledTable) -> Columns:
     """The columns that a request names, or that their names show.
 
     Raises:
         HedgerowError: no name shows the column with the sentences; the message lists candidates.
     """
-    table = request.table
     sentences = request.column or table.sentence_column()
     if sentences is None:
         likely = "; ".join(
@@ -148,8 +200,8 @@ def columns_of(request: Request) -> Columns:
         )
     guessed = guess_columns(table, sentences)
     named_ones = {
-        type_id: guessed.get(type_id, "") if request.originals.get(type_id) is None else given
-        for type_id, given in {**dict.fromkeys(ORIGINAL_TYPES), **request.originals}.items()
+        type_id: guessed.get(type_id, "") if column is None else column
+        for type_id, column in request.originals.items()
     }
     originals = {type_id: column for type_id, column in named_ones.items() if column}
     attributes, unfit = attribute_columns(table, sentences, request.attributes)
@@ -198,32 +250,62 @@ def _fault(table: LabelledTable, column: str, name: str) -> str:
 
 
 def plan(
-    session: Session,
-    request: Request,
-    *,
-    known: Preview | None = None,
-    originals: Originals | None = None,
+    project: OpenProject, request: AddAnchors, file: AnchorFile, *, known: Plan | None = None
 ) -> Plan:
-    """What a request would do, without writing anything.
+    """What a request would do, without writing anything. Other users can write in the meantime.
 
     Args:
-        known, originals: parts of an earlier plan for the same columns and the same project, which
-            take seconds for a large file.
+        known: an earlier plan for the same columns and the same project, parts of which take
+            seconds for a large file.
 
     Raises:
         HedgerowError: a column is missing or unknown, the source has another licence, or the sample
             is too large.
     """
-    columns, table, about = columns_of(request), request.table, request.about
+    with reading(project.engine) as session:
+        return planned_in(session, request, file, known=known)
+
+
+def planned_in(
+    session: Session, request: AddAnchors, file: AnchorFile, *, known: Plan | None = None
+) -> Plan:
+    """See ``plan``."""
+    table, columns = file.table, columns_of(request, file.table)
+    named_source = request.source or file.source[:MAX_SOURCE]
+    about = About(named_source, request.licence, request.genre, request.language)
     source = check_source(session, about)
-    shown = known or preview(
+    shown = known.preview if known else _preview(session, table, columns, about)
+    paired = known.originals if known else _paired(session, table, columns, about, shown)
+    rows = shown.chosen(
+        suspicious=request.include_suspicious, sample=request.sample, seed=request.seed
+    )
+    of_rows: list[str] = []
+    own = [(row.uid, row.own) for row in rows]
+    if {"split", "document_id"} & columns.attributes.keys():
+        of_rows = splits(session, source.id if source else None, own)
+    return Plan(
+        *(request, table, about, columns, shown, rows),
+        splits=Counter(of_rows),
+        moved=moved(own, of_rows),
+        originals=paired,
+        earlier=earlier_import(session, table.content_hash),
+    )
+
+
+def _preview(session: Session, table: LabelledTable, columns: Columns, about: About) -> Preview:
+    return preview(
         session,
         table,
         column=columns.sentences,
         attributes=columns.attributes,
         language=about.language,
     )
-    paired = originals or read_originals(
+
+
+def _paired(
+    session: Session, table: LabelledTable, columns: Columns, about: About, shown: Preview
+) -> Originals:
+    return read_originals(
         session,
         table,
         shown,
@@ -232,14 +314,6 @@ def plan(
         source=about.source,
         language=about.language,
     )
-    rows = shown.chosen(suspicious=request.suspicious, sample=request.sample, seed=request.seed)
-    of_rows: list[str] = []
-    own = [(row.uid, row.own) for row in rows]
-    if {"split", "document_id"} & columns.attributes.keys():
-        of_rows = splits(session, source.id if source else None, own)
-    elsewhere = moved(own, of_rows)
-    earlier = earlier_import(session, table.content_hash)
-    return Plan(request, columns, shown, rows, Counter(of_rows), elsewhere, paired, earlier)
 
 
 def places(planned: Plan) -> list[str]:
@@ -255,31 +329,39 @@ def places(planned: Plan) -> list[str]:
     return sentences + moved_rows(planned.moved)
 
 
-def add(session: Session, planned: Plan, *, author_id: int | None = None) -> Added:
-    """Add what a plan shows, all or nothing, in the session's transaction.
-
-    Args:
-        author_id: the signed-in person, if any.
+def add(project: OpenProject, planned: Plan) -> Added:
+    """Add what a plan shows, all or nothing.
 
     Raises:
         HedgerowError: the source has another licence, or anchors were added since the plan.
     """
+    if not planned.rows and not planned.originals.of(planned.rows):
+        return Added(0)
+    with writing(project.engine) as session:
+        return stored_in(session, planned, author_id=project.author(session))
+
+
+def stored_in(session: Session, planned: Plan, *, author_id: int | None = None) -> Added:
+    """See ``add``."""
     request, columns = planned.request, planned.columns
     paired = PairedTexts(planned.originals, request.accept_originals)
-    chosen = request.suspicious
+    lines = request.include_suspicious
     return add_anchors(
         session,
         planned.preview,
         planned.rows,
-        about=request.about,
+        about=planned.about,
         paired=paired if columns.originals or planned.originals.left_out else None,
-        file=request.file,
+        file=planned.table.name,
         parameters={
             "column": columns.sentences,
-            **{f"{name}_column": columns.attributes.get(name) for name in ATTRIBUTE_NAMES},
+            **{f"{name}_column": columns.attributes.get(name) for name in COLUMNS},
             "sample": request.sample,
             "seed": request.seed,
-            "include_suspicious": chosen if isinstance(chosen, bool) else sorted(chosen) or False,
+            "include_suspicious": lines if isinstance(lines, bool) else sorted(lines) or False,
         },
         author_id=author_id,
     )
+
+
+ADD_ANCHORS = Action("add anchors", AddAnchors, add, plan)

@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from functools import lru_cache
@@ -34,10 +34,8 @@ from curation.language.english import is_english, looks_foreign
 from curation.tables.files import Parts
 from curation.tables.table import Table
 from curation.taxonomy.built_in import VariantType
+from db import Report
 from db.errors import HedgerowError
-
-Report = Callable[[int, int, str], None]
-"""Called with (rows read, rows in total or 0 if unknown, message)."""
 
 BATCH = 5_000
 """Rows to write to the file at a time."""

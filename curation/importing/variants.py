@@ -1,39 +1,37 @@
-"""Importing variants from a file: what is wanted, what would happen, and doing it.
-
-The page, the command and Python fill in the same request. Its plan only reads: it is the page's
-preview and the command's dry run.
-"""
+"""The action *import variants*: the request, what it would do with a file, and doing it."""
 
 import shutil
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import BeforeValidator, Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.diagnostics.measuring import start_measuring
 from curation.gc_pause import collector_paused
-from curation.importing.anchor_storing import About
-from curation.importing.cells import Meanings
+from curation.importing.anchor_storing import MAX_SOURCE, About
+from curation.importing.cells import Meanings, parse_meanings
 from curation.importing.column_roles import (
     check_roles,
     given_roles,
     guess_roles,
+    parse_roles,
     types_by_name,
     with_given,
 )
 from curation.importing.staged import Staged
-from curation.importing.staging import Report, stage
+from curation.importing.staging import stage
 from curation.importing.variant_choices import Choices, check, undecided_by_role
 from curation.importing.variant_plan import AT_ONCE
 from curation.importing.variant_preview import Preview, preview
 from curation.importing.variant_storing import Import, store_families
 from curation.tables.files import Parts
 from curation.tables.table import Table
-from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -44,30 +42,58 @@ from db.runs import create_run
 from db.settings import Settings
 
 
-@dataclass(frozen=True)
-class Request:
-    """A file of variants to import.
+def _roles(given: Mapping[str, str] | Sequence[str]) -> Mapping[str, str]:
+    return given if isinstance(given, Mapping) else parse_roles(given)
+
+
+def _meanings(given: Meanings | Mapping[str, str] | Sequence[str]) -> Meanings:
+    if isinstance(given, Mapping):
+        given = [f"{word}={meaning or 'none'}" for word, meaning in given.items()]
+    return parse_meanings(given)
+
+
+class ImportVariants(Request):
+    """How to import the variants of a file with their anchors, types, cues and verdicts."""
+
+    mapping: Annotated[Mapping[str, str], BeforeValidator(_roles)] = Field(default_factory=dict)
+    """A role (anchor, text, type, cue, verdict, hedge, negation, ignore and so on) or a variant
+    type for a column whose name is not recognised."""
+
+    undecided: tuple[str, ...] = ()
+    """Type for hedges or negations whose type is unknown (default: leave them out)."""
+
+    verdicts: Annotated[Meanings, BeforeValidator(_meanings)] = Field(default_factory=dict)
+    """The meaning of a verdict value in the file."""
+
+    reviewer: str = ""
+    """Reviewer for verdicts without a reviewer name."""
+
+    accept: bool = False
+    """Accept variants without a verdict."""
+
+    source: str = ""
+    """Source of anchors without one (default: the file's name)."""
+
+    licence: str | None = None
+    """Licence of that source, such as 'CC BY 4.0'."""
+
+    genre: str = ""
+    """Genre of anchors without one."""
+
+    language: str = "en"
+    """Language of anchors without one, such as 'de-CH'."""
+
+
+class VariantFile(NamedTuple):
+    """The files of an import, and their rows.
 
     Attributes:
-        parts: its files.
-        table: their rows.
-        about: source, licence, genre and language of anchors for which the file names none.
-        roles: column → its role or type, for columns whose names don't show it.
-        meanings: the meanings of verdicts, in addition to the known words.
-        undecided: types for hedges and negations whose words don't show theirs. The others are
-            left out.
-        accept: let the model reviewer of the data set accept variants without a verdict.
-        reviewer: the reviewer of verdicts for which the file names nobody.
+        source: the name of their source if the request names none.
     """
 
     parts: Parts
     table: Table
-    about: About
-    roles: Mapping[str, str] = field(default_factory=dict)
-    meanings: Meanings = field(default_factory=dict)
-    undecided: Sequence[str] = ()
-    accept: bool = False
-    reviewer: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,70 +102,83 @@ class Plan:
 
     Attributes:
         choices: the checked choices, as stored with the run.
+        table: the file, as it was read.
         staged: the contents of the file.
         preview: what is added, and what is left out.
     """
 
     choices: Choices
+    table: Table
     staged: Staged
     preview: Preview
 
 
-def read(
-    request: Request, types: Mapping[str, VariantType], *, report: Report | None = None
-) -> Staged:
-    """Read every row of the file, without the database.
-
-    Args:
-        types: the project's types by id, including retired ones.
+def read(project: OpenProject, request: ImportVariants, file: VariantFile) -> Staged:
+    """Read every row of the file.
 
     Raises:
         HedgerowError: the roles of the columns are unclear, or the table is broken, names an
             unknown type, split or verdict, or has no variants; the message says where.
     """
-    table, names = request.table, types_by_name(types.values())
-    given = given_roles(request.roles, columns=table.columns, types=names, name=table.name)
+    with reading(project.engine) as session:
+        types = all_types(session)
+    table, names = file.table, types_by_name(types.values())
+    given = given_roles(request.mapping, columns=table.columns, types=names, name=table.name)
     roles = with_given(guess_roles(table.columns, names), given)
     check_roles(roles, columns=table.columns, name=table.name)
     return stage(
         table,
-        request.parts,
+        file.parts,
         roles=roles,
         types=types,
-        meanings=request.meanings,
-        language=request.about.language,
-        report=report,
+        meanings=request.verdicts,
+        language=request.language,
+        report=project.report,
     )
 
 
-def plan(session: Session, request: Request, staged: Staged) -> Plan:
+def plan(
+    project: OpenProject,
+    request: ImportVariants,
+    file: VariantFile,
+    *,
+    staged: Staged | None = None,
+) -> Plan:
     """What a request would do, without writing anything.
 
     Args:
-        staged: the result of ``read`` for this request.
+        staged: the result of ``read`` for the same file and columns.
 
     Raises:
-        HedgerowError: a type, a licence or a reviewer does not fit the project.
+        HedgerowError: as in ``read``, or a type, a licence or a reviewer does not fit the project.
     """
-    undecided = undecided_by_role(request.undecided, all_types(session))
-    choices = Choices(request.about, undecided, request.accept, request.reviewer)
-    return Plan(choices, staged, preview(session, staged, choices))
+    staged = staged or read(project, request, file)
+    named_source = request.source or file.source[:MAX_SOURCE]
+    about = About(named_source, request.licence, request.genre, request.language)
+    reviewer = request.reviewer or project.settings.reviewer
+    with reading(project.engine) as session:  # other users can write in the meantime
+        undecided = undecided_by_role(request.undecided, all_types(session))
+        choices = Choices(about, undecided, request.accept, reviewer)
+        return Plan(choices, file.table, staged, preview(session, staged, choices))
 
 
-def add(
-    session: Session, settings: Settings, planned: Plan, *, requested_by: int | None = None
-) -> Run:
-    """Store a run that adds what a plan shows. The caller carries it out.
-
-    Args:
-        requested_by: the signed-in person, if any.
+def add(project: OpenProject, planned: Plan) -> Run:
+    """Store a run that adds what a plan shows.
 
     Raises:
         HedgerowError: as in ``plan``, or the data folder cannot be written.
     """
-    return create_import(
-        session, settings, planned.staged, planned.choices, requested_by=requested_by
-    )
+    with writing(project.engine) as session:
+        return create_import(
+            session,
+            project.settings,
+            planned.staged,
+            planned.choices,
+            requested_by=project.author(session),
+        )
+
+
+IMPORT_VARIANTS = Action("import variants", ImportVariants, add, plan)
 
 
 # -- The run that stores a file of variants, a few hundred anchors per transaction ----------------

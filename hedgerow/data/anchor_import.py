@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 from curation.formatting import counted
 from curation.importing.anchor_preview import Fate, FileRow, Preview
 from curation.importing.anchor_storing import Added
-from curation.importing.anchors import Plan, Request, add, plan
-from curation.importing.labels import LabelledTable, read_file, with_labels
+from curation.importing.anchors import ADD_ANCHORS, AddAnchors, AnchorFile, Plan, plan
+from curation.importing.labels import read_file, with_labels
 from curation.importing.originals import Originals
 from curation.tables.columns import FileTable
 from curation.tables.files import parts_of_path
 from curation.tables.table import Format, open_table
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.named_files import resolved
 from hedgerow.asked import readable
-from hedgerow.home import Home, asked_by
+from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +55,7 @@ class AnchorImport:
     @property
     def table(self) -> FileTable:
         """The table that was read."""
-        return self.plan.request.table
+        return self.plan.table
 
     @property
     def preview(self) -> Preview:
@@ -100,24 +99,21 @@ class AnchorImport:
         return f"<{parts}; {', '.join(others)}>"
 
 
-def add_file(home: Home, request: Request, *, dry_run: bool) -> AnchorImport:
+def add_file(home: Home, request: AddAnchors, file: AnchorFile, *, dry_run: bool) -> AnchorImport:
     """See `Anchors.add` of `hedgerow.data.anchors`."""
-    with reading(home.engine) as session:  # other users can write in the meantime
-        planned = plan(session, request)
-    added = Added(0)
-    if (planned.rows or planned.originals.of(planned.rows)) and not dry_run:
-        with writing(home.engine) as session:
-            added = add(session, planned, author_id=asked_by(session, home.settings))
+    project = acting(home)
+    planned = plan(project, request, file)
+    added = Added(0) if dry_run else ADD_ANCHORS.perform(project, planned)
     return AnchorImport(planned, added, dry_run)
 
 
 def opened_table(
     texts: Texts, *, format: Format | None = None, labels: Mapping[str, str] | None = None
-) -> tuple[LabelledTable, str]:
+) -> AnchorFile:
     """The table of these texts, and the default name of their source."""
     if not isinstance(texts, str | Path):
         data, name = _json_lines(texts)
-        return read_file(data, name=name, meanings=labels), "python"
+        return AnchorFile(read_file(data, name=name, meanings=labels), "python")
     path = Path(texts)
     if isinstance(texts, str) and not path.suffix and not path.exists():
         raise HedgerowError(
@@ -125,9 +121,8 @@ def opened_table(
             "sentence in a list."
         )
     with readable(path):
-        return with_labels(open_table(parts_of_path(path), format=format), labels), resolved(
-            path
-        ).stem
+        table = with_labels(open_table(parts_of_path(path), format=format), labels)
+        return AnchorFile(table, resolved(path).stem)
 
 
 def _json_lines(texts: Texts) -> tuple[bytes, str]:

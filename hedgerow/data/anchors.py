@@ -6,12 +6,11 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
-from curation.editing.own_types import CONTRADICTION, ENTAILMENT
-from curation.importing.anchor_storing import MAX_SOURCE, About
-from curation.importing.anchors import COLUMNS, Request
+from curation.importing.anchors import AddAnchors
 from curation.importing.labels import parse_meanings
 from curation.tables.table import Format
 from db.engine import reading
+from hedgerow import asked
 from hedgerow.asked import split_of
 from hedgerow.data import anchor_changes
 from hedgerow.data.anchor_changes import Changed, Corrected
@@ -147,35 +146,11 @@ class Anchors:
         >>> project.anchors.add(["The lamp is bright.", "The bridge is safe."]).count
         1
         """
-        table, stem = opened_table(
+        file = opened_table(
             texts, format=Format(format) if format else None, labels=parse_meanings(labels)
         )
-        about = About(
-            source=source or stem[:MAX_SOURCE],
-            licence=licence,
-            genre=genre,
-            language=language,
-        )
-        attribute_columns = (
-            genre_column,
-            language_column,
-            split_column,
-            document_column,
-            row_id_column,
-        )
-        request = Request(
-            table,
-            table.name,
-            about,
-            column=column or "",
-            attributes=dict(zip(COLUMNS, attribute_columns, strict=True)),
-            originals={ENTAILMENT: entailment, CONTRADICTION: contradiction},
-            accept_originals=accept_originals,
-            suspicious=include_suspicious,
-            sample=sample,
-            seed=seed,
-        )
-        return add_file(self._home, request, dry_run=dry_run)
+        request = asked.request(AddAnchors, locals())
+        return add_file(self._home, request, file, dry_run=dry_run)
 
     def correct(
         self,

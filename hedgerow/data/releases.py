@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +10,7 @@ from curation.release.contents import release_facts
 from curation.release.export import release_folder
 from curation.release.export.file_formats import features_of
 from curation.release.export.table_rows import TABLES, Table, read_table
-from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.freezing import get_release, list_releases
 from curation.release.question_pairs import (
     Arm,
     arm_of,
@@ -19,13 +19,12 @@ from curation.release.question_pairs import (
     require_questions,
 )
 from curation.release.report.writing import Form, report_text
-from curation.release.selection import Selection, default_selection
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Release as Row
 from db.models import Split
 from hedgerow.asked import split_of
-from hedgerow.home import Home, asked_by
+from hedgerow.home import Home
 from hedgerow.progress import progress_bar, quietly
 from training.benchmarks.contamination import compare
 
@@ -247,18 +246,6 @@ def _table(name: str) -> Table:
     if found is None:
         raise HedgerowError(f"Expected a table ({', '.join(TABLES)}), found {name!r}.")
     return found
-
-
-def make_release(
-    home: Home, name: str, *, sources: Collection[str], any_distance: bool, complete: bool
-) -> Release:
-    """See `hedgerow.Project.release`."""
-    with writing(home.engine) as session:
-        limit = None if any_distance else default_selection(session).max_distance
-        selection = Selection(tuple(sorted(set(sources))), limit, complete)
-        author = asked_by(session, home.settings)
-        row, created = create_release(session, name=name, author_id=author, selection=selection)
-        return Release(home, row, created=created)
 
 
 def releases(home: Home) -> list[Release]:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from curation.anchors.revisions import source_in_use
 from curation.diagnostics.distributions import STATUSES, Scope
 from curation.diagnostics.variant_table import VariantRow, variant_rows
-from curation.importing.anchor_storing import MAX_SOURCE, About
-from curation.importing.cells import parse_meanings
-from curation.importing.variants import Request
+from curation.importing.variants import ImportVariants
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Status
+from hedgerow import asked
 from hedgerow.asked import names
 from hedgerow.home import Home
 
@@ -123,17 +122,9 @@ class Variants:
         """
         from hedgerow.data.variant_import import import_file, opened
 
-        place = Path(file)
-        request = Request(
-            *opened(place),
-            About(source or place.stem[:MAX_SOURCE], licence, genre, language),
-            roles=mapping or {},
-            meanings=parse_meanings(f"{word}={to}" for word, to in (verdicts or {}).items()),
-            undecided=undecided,
-            accept=accept,
-            reviewer=reviewer or self._home.settings.reviewer,
-        )
-        return import_file(self._home, request, dry_run=dry_run)
+        fields = locals() | {"mapping": mapping or {}, "verdicts": verdicts or {}}
+        request = asked.request(ImportVariants, fields)
+        return import_file(self._home, request, opened(Path(file)), dry_run=dry_run)
 
     def __repr__(self) -> str:
         return "<Variants: call it to list them, .add() imports some>"

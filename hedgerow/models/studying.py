@@ -13,12 +13,12 @@ from db.runs import get_run
 from db.settings import Settings
 from hedgerow.home import Home, asked_by
 from hedgerow.models.benchmarks import Score, data_of, score_of
-from hedgerow.models.training import changed_recipe
 from hedgerow.running import located
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.sources import DataChoice, kept_data, require_hub
 from training.data.families import composition
+from training.encoder_run.requesting import changed_recipe
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
 from training.studies.members import Trial
@@ -99,7 +99,7 @@ def store_study(
 
     Args:
         number: the number of the release; None for the newest release.
-        changes: changes to the recipe, as in `hedgerow.models.training.store_training`.
+        changes: changes to the recipe, as for `changed_recipe`.
         benchmarks, suites: the benchmarks and the suites of mteb tasks to evaluate the models on.
 
     Raises:

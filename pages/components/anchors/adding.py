@@ -9,11 +9,13 @@ import streamlit as st
 from curation.formatting import counted
 from curation.generation.request import Which
 from curation.importing.anchor_preview import Fate, changed
-from curation.importing.anchor_storing import Added, before_import
-from curation.importing.anchors import Plan, Request, add, places, plan
+from curation.importing.anchor_storing import Added
+from curation.importing.anchors import ADD_ANCHORS, AddAnchors, AnchorFile, Plan, places, plan
 from curation.importing.labels import LabelledTable, read_file, read_pasted
+from curation.importing.variant_preview import project_state
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.table import PASTED, Format
+from curation.validation import checked
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
 from pages.components.shared import links, page_runs
@@ -47,12 +49,8 @@ class Given(NamedTuple):
 
 @error_messages.fragment
 @current_user.for_leads("add anchors")
-def adder(reviewer_id: int | None) -> None:
-    """The whole form, as a fragment that reruns on its own.
-
-    Args:
-        reviewer_id: the signed-in reviewer, if any; stored as the author.
-    """
+def adder() -> None:
+    """The whole form, as a fragment that reruns on its own."""
     if st.session_state.pop(_LEFT, False):
         st.rerun()
     if _DONE in st.session_state:
@@ -63,7 +61,7 @@ def adder(reviewer_id: int | None) -> None:
     if given is None:
         return
     try:
-        _below_file(given, reviewer_id)
+        _below_file(given)
     except HedgerowError as error:
         error_messages.show(str(error), key="file")
 
@@ -108,22 +106,24 @@ def _table(key: str, format: Format | None, labels: dict[str, str], _given: Give
 
 
 @st.cache_resource(max_entries=4, ttl=3600, show_spinner="Checking every row …")
-def _plan(key: tuple[object, ...], _request: Request) -> Plan:
+def _plan(key: tuple[object, ...], _request: AddAnchors, _file: AnchorFile) -> Plan:
     """The plan for each row with all choices that take long; recomputed when the project changes.
 
     Args:
         key: the choices, and what the plan depends on in the project.
     """
-    return open_project.ask(plan, _request)
+    return plan(current_user.project(), _request, _file)
 
 
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
-def _planned(key: tuple[object, ...], _request: Request, _known: Plan) -> Plan:
+def _planned(
+    key: tuple[object, ...], _request: AddAnchors, _file: AnchorFile, _known: Plan
+) -> Plan:
     """The same with all choices."""
-    return open_project.ask(plan, _request, known=_known.preview, originals=_known.originals)
+    return plan(current_user.project(), _request, _file, known=_known)
 
 
-def _below_file(given: Given, reviewer_id: int | None) -> None:
+def _below_file(given: Given) -> None:
     """Everything below the file: columns, questions, preview and button."""
     row = st.container(horizontal=True, key="filters-file", vertical_alignment="bottom")
     format = row.selectbox(
@@ -134,26 +134,28 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
     )
     labels = file_questions.known_meanings(given.key)
     table = _table(given.key, format, labels, given)
-    asked = file_questions.columns(table, row, key=given.key)
+    columns = file_questions.columns(table, row, key=given.key)
     if table.tool:
         st.text(f"Read as an export of {table.tool}, with one row per answer.")
     for note in table.notes:
         st.text(note)
     file_questions.meanings(table, key=given.key)
-    if not asked.column:
+    if not columns:
         file_rows.candidates(table)
         return
-    has_genres = bool(asked.attributes.get("genre"))
-    about = file_questions.questions(given.name, key=given.key, has_genres=has_genres)
-    revisions, newest, before = open_project.ask(before_import, table.content_hash, about)
-    first = Request(table, given.name, about or file_questions.NAMELESS, **asked._asdict())
-    key = (given.key, format, *labels.items(), repr(asked), about, revisions, newest)
-    known = _plan(key, first)
+    about = file_questions.questions(
+        given.name, key=given.key, has_genres=bool(columns.get("genre_column"))
+    )
+    file = AnchorFile(table, file_questions.NAMELESS)
+    first = checked(AddAnchors, columns | about)
+    state = open_project.ask(project_state)[:2]  # new verdicts change nothing here
+    key = (given.key, format, *labels.items(), repr(first), state)
+    known = _plan(key, first, file)
     shown = known.preview
     notes = st.container()
     for sentence in changed(shown.changed):
         st.text(sentence)
-    if before is not None:
+    if before := known.earlier:
         st.text(
             f"This file has already been added, as the source '{before.source}': "
             f"{file_rows.anchors(before.added)}."
@@ -161,9 +163,8 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
     ticked = file_rows.draw(shown, table, key=given.key)
     columns_of_facts = st.container(key="columns-file", gap="medium")
     facts = columns_of_facts.container(), columns_of_facts.container()
-    include, size, seed = file_questions.rows_to_add(shown, len(ticked), key=given.key)
-    chosen = replace(first, suspicious=include or ticked, sample=size or None, seed=seed)
-    planned = _planned((key, include, sorted(ticked), size, seed), chosen, known)
+    rows = file_questions.rows_to_add(shown, ticked, key=given.key)
+    planned = _planned((key, repr(rows)), first.model_copy(update=rows), file, known)
     for sentence in places(planned):
         notes.text(sentence)
     texts, accept = file_questions.accept_originals(planned, key=given.key)
@@ -171,13 +172,13 @@ def _below_file(given: Given, reviewer_id: int | None) -> None:
         file_rows.lengths_chart(planned.rows)
     with facts[1]:
         file_rows.reasons(shown, key=given.key)
-    request = replace(chosen, accept_originals=accept)
-    _button(replace(planned, request=request) if about else None, planned, texts, reviewer_id)
+    request = planned.request.model_copy(update={"accept_originals": accept})
+    _button(replace(planned, request=request), texts)
 
 
-def _button(wanted: Plan | None, planned: Plan, texts: int, reviewer_id: int | None) -> None:
-    count = len(planned.rows)
-    if wanted is None:
+def _button(planned: Plan, texts: int) -> None:
+    count, is_named = len(planned.rows), bool(planned.request.source)
+    if not is_named:
         st.caption("Enter the name of the source.")
     if not count and not texts:
         st.text(
@@ -189,9 +190,9 @@ def _button(wanted: Plan | None, planned: Plan, texts: int, reviewer_id: int | N
         f"Add {_amount(count, texts)}",
         type="primary",
         key="anchors-add",
-        disabled=wanted is None or not (count or texts),
+        disabled=not is_named or not (count or texts),
         on_click=_add,
-        args=(wanted, reviewer_id),
+        args=(planned,),
     )
 
 
@@ -200,11 +201,11 @@ def _amount(count: int, texts: int) -> str:
     return f"{anchors} and {counted(texts, 'variant')}" if texts else anchors
 
 
-def _add(wanted: Plan | None, reviewer_id: int | None) -> None:
+def _add(planned: Plan) -> None:
     """Add the planned rows once: a second click finds nothing to do."""
-    if wanted is None or _DONE in st.session_state:
+    if _DONE in st.session_state:
         return
-    added = open_project.tell(add, wanted, author_id=reviewer_id)
+    added = ADD_ANCHORS.perform(current_user.project(), planned)
     st.session_state[_DONE] = added
     if added.originals.total:
         page_runs.measure()

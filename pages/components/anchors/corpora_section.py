@@ -3,7 +3,7 @@
 import streamlit as st
 
 from curation.corpora.corpus import Corpus
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.importing import corpus_run
 from curation.importing.corpus_run import CorpusState
 from curation.review.actions import retract_action
@@ -57,7 +57,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
         help="Adds the sentences that are new in this version of Hedgerow. Your changes and "
         "decisions are kept."
         if state.anchors
-        else f"Takes {page_runs.duration(corpus.seconds)}. You can close the browser.",
+        else f"Takes {duration(corpus.seconds)}. You can close the browser.",
     )
     if state.anchors:
         _accepting(corpus, counts)

@@ -1,7 +1,7 @@
 """Questions about a file of anchors: its source, which rows to add, and paired texts."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,15 +9,15 @@ from streamlit.delta_generator import DeltaGenerator
 from curation.editing.attributes import MAX_GENRE, MAX_LANGUAGE
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.anchor_preview import Fate, Preview
-from curation.importing.anchor_storing import MAX_LICENCE, MAX_SOURCE, About
-from curation.importing.anchors import COLUMNS, Plan, attribute_columns
+from curation.importing.anchor_storing import MAX_LICENCE, MAX_SOURCE
+from curation.importing.anchors import COLUMNS, FIELDS, Plan, attribute_columns
 from curation.importing.labels import MEANINGS, LabelledTable
 from curation.importing.originals import FAULTS, guess_columns
 from curation.tables.table import PASTED
 from pages.components.shared.formatting import plain
 
-NAMELESS = About("?")
-"""Stands for the attributes of the source while it has no name."""
+NAMELESS = "?"
+"""Stands for the name of the source while it has none."""
 
 MORE = (
     "The columns with each row's language and split, and the ids of its document and row. All "
@@ -27,8 +27,8 @@ MORE = (
 ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
 
-def questions(name: str, *, key: str, has_genres: bool) -> About | None:
-    """Ask what applies to the whole file; None while the source has no name.
+def questions(name: str, *, key: str, has_genres: bool) -> dict[str, Any]:
+    """Ask what applies to the whole file: fields of a request. The source may have no name yet.
 
     Args:
         name: name of the file.
@@ -67,21 +67,24 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
         help="A tag such as en or de-CH. The checks for negations, hedges and questions only "
         "work for English and are skipped for other languages.",
     )
-    if not source.strip():
-        return None
-    return About(source, licence.strip() or None, genre, language.strip())
+    return {
+        "source": source.strip(),
+        "licence": licence.strip() or None,
+        "genre": genre,
+        "language": language.strip(),
+    }
 
 
-def rows_to_add(shown: Preview, ticked: int, *, key: str) -> tuple[bool, int, int]:
-    """Whether to add all suspicious rows, the sample size (0: all), and the seed.
+def rows_to_add(shown: Preview, ticked: set[int], *, key: str) -> dict[str, Any]:
+    """Ask which rows to add: fields of a request.
 
     Args:
-        ticked: number of suspicious rows that are added even if not all are.
+        ticked: lines of the suspicious rows that are added even if not all are.
     """
     new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
     rows = "suspicious row" if suspicious == 1 else f"{suspicious:,} suspicious rows"
     include = bool(suspicious) and st.checkbox(f"Also add the {rows}", key=f"anchors-include-{key}")
-    most = new + (suspicious if include else ticked)
+    most = new + (suspicious if include else len(ticked))
     sampling = st.container(horizontal=True)
     size = sampling.number_input(
         "Sample size",
@@ -105,22 +108,21 @@ def rows_to_add(shown: Preview, ticked: int, *, key: str) -> tuple[bool, int, in
         key=f"anchors-seed-{key}",
         disabled=size is None,
     )
-    return include, int(size or 0) if most else 0, int(seed)
+    return {
+        "include_suspicious": include or frozenset(ticked),
+        "sample": int(size) if size and most else None,
+        "seed": int(seed),
+    }
 
 
-class Asked(NamedTuple):
-    """The chosen columns; '' for none."""
-
-    column: str
-    attributes: dict[str, str]
-    originals: dict[str, str]
-
-
-def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
-    """Ask for the columns that their names do not show.
+def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> dict[str, str]:
+    """Ask for the columns that their names do not show: fields of a request, '' for no column.
 
     Args:
         place: where the first questions go.
+
+    Returns:
+        Nothing while the column with the sentences is not known.
     """
     guessed = table.sentence_column()
     column = place.selectbox(
@@ -131,7 +133,7 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
         key=f"anchors-column-{key}",
     )
     if column is None:
-        return Asked("", {}, {})
+        return {}
     texts = [name for name in table.text_columns if name != column]
     others = [name for name in table.columns if name != column]
 
@@ -148,17 +150,17 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
         return chosen or ""
 
     shown, _ = attribute_columns(table, column, {})
-    attributes: dict[str, str] = {}
+    chosen_columns = {"column": column}
     if others:
         for name, label in COLUMNS.items():
             if name == "language":
                 place = place.popover("More columns", key="anchors-more-columns", help=MORE)
-            attributes[name] = asked(
+            chosen_columns[FIELDS[name]] = asked(
                 label, others, shown.get(name), place, key=f"anchors-{name}-column-{key}-{column}"
             )
     found = guess_columns(table, column)
-    originals = {
-        type_id: asked(
+    for type_id, at in zip(ORIGINALS, st.columns(2) if texts else (), strict=bool(texts)):
+        chosen_columns[type_id] = asked(
             ORIGINALS[type_id],
             texts,
             found.get(type_id),
@@ -166,9 +168,7 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> Asked:
             key=f"anchors-{type_id}-{key}-{column}-{found.get(type_id)}",
             help="Sentences that the data set pairs with each anchor. They become its variants.",
         )
-        for type_id, at in zip(ORIGINALS, st.columns(2) if texts else (), strict=bool(texts))
-    }
-    return Asked(column, attributes, originals)
+    return chosen_columns
 
 
 def _meaning_key(key: str) -> str:

@@ -1,7 +1,6 @@
 """Import variants: choose a file, assign its columns, preview the result, import."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -20,13 +19,22 @@ from curation.importing.variant_preview import (
     nothing_left,
     project_state,
 )
-from curation.importing.variants import KIND, Plan, Request, add, plan, read
+from curation.importing.variants import (
+    IMPORT_VARIANTS,
+    KIND,
+    ImportVariants,
+    Plan,
+    VariantFile,
+    plan,
+    read,
+)
 from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.delimited import not_used
-from curation.tables.files import Parts, parts_of_upload
-from curation.tables.table import Table, open_table
+from curation.tables.files import parts_of_upload
+from curation.tables.table import open_table
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import types_version
+from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, RunState, Verdict
 from db.runs import UNFINISHED, get_run
@@ -67,39 +75,42 @@ def importer() -> None:
     if file is None:
         return
     try:
-        _below_file(*_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
+        _below_file(_opened(file.file_id, file.name, file.getvalue()), key=file.file_id)
     except HedgerowError as error:
         error_messages.show(variant_columns.in_fields(error), key="variants-file")
 
 
 @st.cache_resource(max_entries=2, ttl=3600, show_spinner="Reading …")
-def _opened(key: str, name: str, _data: bytes) -> tuple[Parts, Table]:
+def _opened(key: str, name: str, _data: bytes) -> VariantFile:
     parts = parts_of_upload(_data, name)
-    return parts, open_table(parts, is_prose=False)
+    return VariantFile(parts, open_table(parts, is_prose=False), file_questions.NAMELESS)
 
 
 @st.cache_resource(max_entries=3, ttl=3600, show_spinner="Reading every row …")
-def _staged(key: tuple[object, ...], _request: Request) -> Staged:
+def _staged(key: tuple[object, ...], _request: ImportVariants, _file: VariantFile) -> Staged:
     """Cached without copying and never changed; it owns its file.
 
     Args:
         key: the file, the choices on which its rows depend, and the version of the types.
     """
-    return read(_request, open_project.every_type())
+    return read(current_user.project(), _request, _file)
 
 
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner="Comparing with the project …")
-def _plan(key: tuple[object, ...], _request: Request, _staged: Staged) -> Plan:
+def _plan(
+    key: tuple[object, ...], _request: ImportVariants, _file: VariantFile, _staged: Staged
+) -> Plan:
     """Recomputed when the project changes.
 
     Args:
         key: all choices, and what the plan depends on in the project.
     """
-    return open_project.ask(plan, _request, _staged)
+    return plan(current_user.project(), _request, _file, staged=_staged)
 
 
-def _below_file(parts: Parts, table: Table, *, key: str) -> None:
+def _below_file(file: VariantFile, *, key: str) -> None:
     """Everything below the file: columns, questions, preview and button."""
+    table = file.table
     if table.tool:
         st.text(f"Read as an export of {table.tool}, with one row per answer.")
     for note in table.notes:
@@ -117,29 +128,29 @@ def _below_file(parts: Parts, table: Table, *, key: str) -> None:
         "verdict still outranks it. Otherwise, they stay pending until somebody reviews them.",
     )
     # The code below can fail. The fields above keep their input because they are already rendered.
-    request = Request(
-        parts,
-        table,
-        about or file_questions.NAMELESS,
-        roles=roles,
-        meanings=variant_columns.parsed_meanings(words),
-        accept=accept,
-        reviewer=st.session_state.get("reviewer_name", ""),
+    request = checked(
+        ImportVariants,
+        about
+        | {
+            "mapping": roles,
+            "verdicts": variant_columns.parsed_meanings(words),
+            "accept": accept,
+            "reviewer": st.session_state.get("reviewer_name", ""),
+        },
     )
     version = open_project.ask(types_version)
-    staged = _staged((key, *roles.items(), words, request.about.language, version), request)
+    staged = _staged((key, *roles.items(), words, request.language, version), request, file)
     undecided = variant_columns.undecided(staged, types, key=key)
-    if about is None:
+    if not request.source:
         st.caption("Enter the name of the source.")
         return
     if _has_nameless(staged) and current_user.reviewer_id() is None:
         st.write("The file has verdicts without a reviewer name. They will be stored under yours.")
         current_user.name_form("Your name", key="signin-variants", button="Use this name")
         return
-    request = replace(request, undecided=list(undecided.values()))
+    request = request.model_copy(update={"undecided": tuple(undecided.values())})
     state = open_project.ask(project_state)
-    chosen = (*undecided.items(), repr(about), accept, request.reviewer)
-    planned = _plan((key, staged.path, chosen, state), request, staged)
+    planned = _plan((key, staged.path, repr(request), state), request, file, staged)
     draw_found(planned.preview, staged, types, table.columns)
     nothing = nothing_left(planned.preview)
     if nothing:
@@ -162,9 +173,7 @@ def _start(planned: Plan) -> None:
     """Store the run and start its process once: a second click finds it running."""
     if page_runs.active(KIND) is not None:
         return
-    run = open_project.tell(
-        add, open_project.settings(), planned, requested_by=current_user.reviewer_id()
-    )
+    run = IMPORT_VARIANTS.perform(current_user.project(), planned)
     st.session_state[_RUN] = run.id
     page_runs.start_process_of(run)
 

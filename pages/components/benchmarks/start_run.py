@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.generation.prices import dollars
 from curation.generation.request import Budget
 from db.errors import HedgerowError
@@ -15,7 +15,6 @@ from pages.components.benchmarks import data_choice, general_choice, models_choi
 from pages.components.benchmarks.general_choice import General
 from pages.components.benchmarks.names import SCORES, SECTION
 from pages.components.shared import model_choice, page_runs, run_cost
-from pages.components.shared.page_runs import duration
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.harness_names import LM_EVAL, title_of

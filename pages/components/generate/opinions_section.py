@@ -6,7 +6,7 @@ import streamlit as st
 
 from curation.diagnostics.opinion_agreement import verdict_counts
 from curation.diagnostics.opinions import judges
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.generation.estimate import RunEstimate
 from curation.generation.judging.opinion_calls import count_wanted, estimate_judging
 from curation.generation.judging.opinion_request import (
@@ -288,7 +288,7 @@ def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
     return [
         *lines,
         f"Expected cost: {dollars(found.cost)}, based on {found.based_on:,} answered calls. Takes "
-        f"{page_runs.duration(found.seconds)} with {request.concurrency} concurrent calls.",
+        f"{duration(found.seconds)} with {request.concurrency} concurrent calls.",
     ]
 
 

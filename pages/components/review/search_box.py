@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from curation.anchors.search import Hit, SearchKind, SearchResult, find, marked
 from curation.decisions.status import status_label
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.gold.mixing import undecided
 from curation.similar import KIND as EMBED
@@ -25,7 +25,7 @@ from db.models import Status, Variant
 from pages.components.shared import formatting, page_runs
 from pages.components.shared.formatting import join
 from pages.components.shared.links import open_in_review
-from pages.components.shared.page_runs import REFRESH_SECONDS, duration, time_left
+from pages.components.shared.page_runs import REFRESH_SECONDS, time_left
 from pages.components.shared.shell import error_messages, open_project
 
 SHOWN = 20

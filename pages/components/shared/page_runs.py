@@ -12,6 +12,7 @@ import streamlit as st
 
 from curation.decisions.roles import Role, for_the_project
 from curation.diagnostics.measuring import KIND as MEASURE
+from curation.formatting import duration
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -214,16 +215,6 @@ def time_left(run: Run) -> str:
 def _enough(total: int) -> int:
     """The number of steps needed to estimate the speed, which varies too much over fewer steps."""
     return max(1, min(ENOUGH_STEPS, total // 10))
-
-
-def duration(seconds: float) -> str:
-    """A duration in words, rounded because it is an estimate."""
-    minutes = seconds / 60
-    if minutes < 0.75:
-        return "less than a minute"
-    if minutes < 90:
-        return f"about {max(1, round(minutes))} min"
-    return f"about {minutes / 60:.1f} hours"
 
 
 def log(run: Run, *, opened: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.generation.choices import change_budget
 from curation.generation.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.missing_variants import WantedCalls, count_wanted
@@ -10,7 +10,6 @@ from curation.generation.prices import DATED, dollars, quote, set_price
 from curation.generation.request import BATCH_SHARE, OPENAI, Budget, GenerationRequest, Price
 from curation.taxonomy.surface_check import ROLES
 from db.models import Run
-from pages.components.shared import page_runs
 from pages.components.shared.model_choice import CallChoice
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -166,7 +165,7 @@ def _time(found: RunEstimate, request: GenerationRequest) -> str:
         return "A batch is answered within a day."
     if found.seconds is None:
         return "The time is not known yet."
-    return f"Takes {page_runs.duration(found.seconds)} with {request.concurrency} concurrent calls."
+    return f"Takes {duration(found.seconds)} with {request.concurrency} concurrent calls."
 
 
 # -- The spending caps of a stopped run, which can be changed when it is resumed ------------------

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.release.question_pairs import Arm
 from curation.validation import checked
 from db.errors import HedgerowError
@@ -117,7 +117,7 @@ def _duration(found: Forecast) -> str:
     steps = counted(found.steps, "step")
     if found.seconds is None:
         return f"This is {steps}. There is no time estimate before the first run with this model."
-    took = page_runs.duration(found.seconds)
+    took = duration(found.seconds)
     return f"This is {steps} and takes {took}, judging by run {found.by_run}."
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.formatting import counted
+from curation.formatting import counted, duration
 from curation.release.freezing import release_numbers
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED
@@ -181,7 +181,7 @@ def _outcome(run: Run) -> None:
     st.text(
         f"Finetuned on {counted(pairs['train'], 'question pair')}{left} of release "
         f"{result['release']} in {counted(result['steps'], 'step')}. With evaluation, this took "
-        f"{page_runs.duration(result['seconds'])} on {result['device']}. "
+        f"{duration(result['seconds'])} on {result['device']}. "
         f"{outcome(run)}"
         if result["after"]
         else f"Finetuned on {counted(pairs['train'], 'question pair')}. {outcome(run)}"

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from curation.encoders.model_folders import DEFAULT_ENCODER
+from curation.formatting import duration
 from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -223,7 +224,7 @@ def _plan_text(files: dict[str, Any], *, busy: bool) -> str:
     pace = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
     wait = " This run starts when the current one has ended." if busy else ""
     return (
-        f"{counts.description}. Takes {page_runs.duration(guess.seconds)}, {pace}. The model "
+        f"{counts.description}. Takes {duration(guess.seconds)}, {pace}. The model "
         "is evaluated on NevIR and retrieval before training and after each epoch. You can close "
         f"the browser.{wait}"
     )

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
+from curation.formatting import duration
 from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -198,10 +199,7 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
 def _plan_text(planned: Planned) -> str:
     """The runs of a study, and about how long they take together."""
     labels = ", ".join(arm.label for arm in planned.design.arms)
-    return (
-        f"{len(planned.design.arms)} runs, {page_runs.duration(sum(planned.seconds))} in "
-        f"total: {labels}."
-    )
+    return f"{len(planned.design.arms)} runs, {duration(sum(planned.seconds))} in total: {labels}."
 
 
 def _advanced(numbers: list[int]) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 import yaml
 
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
+from curation.formatting import duration
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from pages.components.shared import hub, links, page_runs
@@ -96,7 +97,7 @@ def _summary(run: Run) -> str:
         f"Trained{preset} for {result['steps']:,} steps{best}, with a batch size of "
         f"{recipe['batch_size']} {rows_of(recipe['loss'])}, on {result['triples']:,} triples of "
         f"release {result['release']}{only} with seed {run.parameters['seed']}. Training and "
-        f"evaluation took {page_runs.duration(result['seconds'])}."
+        f"evaluation took {duration(result['seconds'])}."
     )
 
 

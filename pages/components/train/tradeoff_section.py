@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from curation.formatting import duration
 from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -102,7 +103,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         st.text(
             "Evaluates eleven interpolations, from the base encoder to the finetuned one, on the "
             "release's validation split and on retrieval. Takes "
-            f"{page_runs.duration(seconds)}. Nothing is trained.",
+            f"{duration(seconds)}. Nothing is trained.",
             width="stretch",
         )
     file = training_sts(run)

@@ -16,13 +16,13 @@ from pages.components.shared.shell.count_cache import CachedCounts, follow_makin
 from pages.components.train import recipe_editor, recipe_parts
 from training.benchmarks.contamination import bundled_texts_description
 from training.data.families import Composition, composition, composition_now
-from training.encoder_run.trainings import DEFAULT_SEED, request_training
-from training.finetune.feasibility import estimate, left_by
+from training.encoder_run.requesting import TRAIN, Train, plan
+from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
-from training.models.display_names import short_name
-from training.recipe.plan import TrainingPlan, plan
+from training.recipe.plan import TrainingPlan
+from training.recipe.plan import plan as data_of
 from training.recipe.reading import parse_recipe
-from training.recipe.schema import Recipe, cautions
+from training.recipe.schema import cautions
 
 # Edits outlive the widgets, which forget their values when they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
@@ -33,7 +33,7 @@ def _plan(numbers: list[int]) -> TrainingPlan:
     chosen = st.session_state.get(_RELEASE)
     if numbers:
         return plan_of(chosen if chosen in numbers else numbers[0])
-    return open_project.ask(plan)
+    return open_project.ask(data_of)
 
 
 def _composition(wanted: TrainingPlan) -> Composition:
@@ -107,55 +107,22 @@ def _nothing_to_train_on(wanted: TrainingPlan) -> None:
         st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
 
 
-def _plan_text(wanted: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
+def _plan_text(data: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]:
     """What the button will do and how long that takes, or why it can't; and whether it can."""
     try:
-        recipe = parse_recipe(text)
-        left = left_by(recipe, wanted, composed=lambda: _composition(wanted))
+        request = Train(release=data.release, recipe=parse_recipe(text))
+        planned = plan(
+            current_user.project(), request, data=data, composed=lambda: _composition(data)
+        )
     except HedgerowError as error:
         return f"The recipe under Advanced is not valid yet. {error}", False
-    guess = open_project.ask(estimate, left, recipe)
-    judged = f"judging by run {guess.by_run}" if guess.by_run else "on two idle CPU cores"
-    wait = " This run starts when the current one has ended." if busy else ""
-    planned = (
-        f"Trains {short_name(recipe.base_encoder)} on {_source(wanted)}: "
-        f"{_amount(wanted, left, recipe)}. "
-        f"Takes {page_runs.duration(guess.seconds)}, {judged}. You can close the browser.{wait}"
-    )
-    return " ".join([planned, *cautions(recipe)]), True
-
-
-def _source(wanted: TrainingPlan) -> str:
-    if wanted.release is None:
-        return f"a first release, made from the {wanted.variants:,} accepted variants" + (
-            " of all sources" if _has_several_sources() else ""
-        )
-    if sources := wanted.selection.sources:
-        return f"release {wanted.release}, which contains only {', '.join(sources)}"
-    return f"release {wanted.release}"
+    wait = ["This run starts when the current one has ended."] * busy
+    sentences = [*planned.sentences(), "You can close the browser.", *wait]
+    return " ".join([*sentences, *cautions(planned.recipe)]), True
 
 
 def _has_several_sources() -> bool:
     return len(open_project.ask(sources_in_use)) > 1
-
-
-def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
-    """Steps and rows, and what the recipe excludes."""
-    rows = left.rows(recipe)
-    steps = f"{recipe.steps(rows):,} steps"
-    if recipe.trainings > 1:
-        steps = f"{recipe.trainings} training runs of {steps}"
-    text = f"{steps} with a batch size of {recipe.batch_size}, on {rows:,} {recipe.rows}"
-    if left.families(recipe) < left.anchors:
-        text += f", the part of {left.anchors:,} families that one epoch uses"
-    triples = f"{left.triples:,} triples in the training split"
-    if recipe.leaves_out_kinds:
-        what = "anchors with hedges" if recipe.data == "hedging" else "triples"
-        count = left.anchors if recipe.data == "hedging" else left.triples
-        triples = f"{count:,} {what}, from {wanted.triples:,} triples in the training split"
-    if recipe.max_triples is not None and recipe.max_triples < left.triples:
-        triples = f"a sample of about {recipe.max_triples:,} of {triples}"
-    return f"{text} ({triples})"
 
 
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
@@ -217,14 +184,9 @@ def _start(wanted: TrainingPlan, release_key: str) -> None:
     with error_messages.kept_for(_PROBLEM):
         recipe = parse_recipe(recipe_editor.text(recipe_parts.default_text(wanted)))
         chosen = state.get(release_key, wanted.release)
-        run = open_project.tell(
-            request_training,
-            release_number=chosen,
-            recipe=recipe,
-            seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run)
+        seed = int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED)))
+        request = Train(release=chosen, recipe=recipe, seed=seed)
+        page_runs.start_process_of(TRAIN.perform(current_user.project(), request).run)
 
 
 # -- overlap lines --------------------------------------------------------------------------------
@@ -284,7 +246,7 @@ def overlap_sentences(found: Sequence[OverlapWithTest]) -> list[str]:
 @st.cache_data(show_spinner=False)
 def plan_of(number: int) -> TrainingPlan:
     """The data for training on this release; counting a large one takes a second."""
-    return open_project.ask(plan, number)
+    return open_project.ask(data_of, number)
 
 
 @st.cache_data(show_spinner="Reading the release …", max_entries=5)

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -48,7 +47,14 @@ from curation.importing.anchor_storing import (
     check_source,
     earlier_import,
 )
-from curation.importing.anchors import Plan, Request, add, columns_of, plan
+from curation.importing.anchors import (
+    AddAnchors,
+    AnchorFile,
+    Plan,
+    columns_of,
+    planned_in,
+    stored_in,
+)
 from curation.importing.labels import read_file, read_pasted
 from curation.importing.originals import Fault, Originals, guess_columns, read_originals
 from curation.importing.sample import allocate, length_band, lengths, stratified_sample
@@ -245,13 +251,14 @@ def test_every_row_and_every_paired_text_is_in_exactly_one_count(
     ]
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
     with session.begin_nested() as attempt:
-        request = Request(read_file(data, name="a.jsonl"), "a.jsonl", About("mine"), "premise")
-        planned = plan(session, replace(request, suspicious=suspicious))
+        file = AnchorFile(read_file(data, name="a.jsonl"), "mine")
+        request = AddAnchors(column="premise", include_suspicious=suspicious)
+        planned = planned_in(session, request, file)
         assert sum(planned.preview.fates.values()) == len(rows)
         paired = [text for row in rows for text in (row[1:] if label is None else row[1:2])]
         texts, left_out = planned.originals.of(planned.rows), planned.originals_left_out
         assert len(texts) + sum(left_out.values()) == sum(bool(text.strip()) for text in paired)
-        done = add(session, planned)
+        done = stored_in(session, planned)
         assert (done.added, done.originals.total) == (len(planned.rows), len(texts))
         attempt.rollback()
 
@@ -264,8 +271,9 @@ def test_documents_stay_in_one_split_and_ids_reach_the_release(
         data = f"sentence,doc_id,id,split\n{lines}".encode()
         with writing(engine) as session:
             seed_taxonomy(session)
-            planned = plan(session, Request(read_file(data, name="a.csv"), "a.csv", About("mine")))
-            add(session, planned)
+            file = AnchorFile(read_file(data, name="a.csv"), "mine")
+            planned = planned_in(session, AddAnchors(), file)
+            stored_in(session, planned)
         return planned
 
     first = load("One is here.,d1,7,\nTwo is here.,d1,8,dev\nThree is here.,,9,test\n")
@@ -292,12 +300,12 @@ def test_documents_stay_in_one_split_and_ids_reach_the_release(
 
 def test_a_column_called_document_that_has_whole_texts_is_not_one_of_ids(session: Session) -> None:
     data = b"sentence,document,set\nHi there.," + b"Long. " * 50 + b",blue\n"
-    request = Request(read_file(data, name="a.csv"), "a.csv", About("mine"))
-    columns = columns_of(request)
+    file = AnchorFile(read_file(data, name="a.csv"), "mine")
+    columns = columns_of(AddAnchors(), file.table)
     assert (columns.attributes, columns.unused) == ({}, ("document", "set"))
     assert [sentence.split()[0] for sentence in columns.unfit] == ["Split", "Document"]
     with pytest.raises(HedgerowError, match="On line 2 of a.csv in 'set': Expected a split"):
-        plan(session, replace(request, attributes={"split": "set"}))
+        planned_in(session, AddAnchors(split_column="set"), file)
 
 
 def test_a_genre_that_is_too_long_is_reported_with_its_line(session: Session) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
+from curation.decisions.actions import OpenProject
 from curation.decisions.reviewers import LABELS
 from curation.diagnostics import measuring
 from curation.editing.anchors import correct_anchor, retire_anchor
@@ -17,20 +18,17 @@ from curation.editing.own_types import add_type, retire_type
 from curation.editing.type_drafts import OwnType
 from curation.importing import variants
 from curation.importing.anchor_storing import About
-from curation.importing.column_roles import (
-    parse_roles,
-)
 from curation.importing.staged import Staged
 from curation.importing.variant_choices import Choices
 from curation.importing.variant_entries import LeftOut
 from curation.importing.variant_preview import against, left_out, nothing_left, preview
-from curation.importing.variants import KIND, Request, create_import, read, work
+from curation.importing.variants import KIND, ImportVariants, VariantFile, create_import, read, work
 from curation.release.export.release_folder import export_release, zip_export
 from curation.release.freezing import create_release
 from curation.review.undo import undo
 from curation.tables.files import parts_of_path, parts_of_upload
 from curation.tables.table import open_table
-from curation.taxonomy.project_types import all_types, seed_taxonomy
+from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunEnded
 from db.execution import execute
@@ -98,9 +96,8 @@ def staged(engine: Engine, place: Path | list[dict[str, Any]], *mapping: str) ->
         data = "".join(json.dumps(row) + "\n" for row in place).encode()
         parts = parts_of_upload(data, "mine.jsonl")
     table = open_table(parts)
-    with reading(engine) as session:
-        types = all_types(session)
-    return read(Request(parts, table, About("mine"), roles=parse_roles(mapping)), types)
+    project = OpenProject(load_settings(), engine)
+    return read(project, ImportVariants(mapping=mapping), VariantFile(parts, table))
 
 
 def choices(**more: Any) -> Choices:

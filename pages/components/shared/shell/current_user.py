@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAuthError
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from curation.decisions.actions import OpenProject
 from curation.decisions.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
 from curation.decisions.roles import Actor, Role, acting_role, allows, set_who_acts
 from curation.decisions.signing_in import claims_of, sign_in
@@ -208,6 +209,12 @@ def _show_role(*, but: Role | None) -> None:
 def reviewer_id() -> int | None:
     """The id of the current user, or None if nobody has entered a name."""
     return st.session_state.get(_ID)
+
+
+def project() -> OpenProject:
+    """The project in which an action happens; the current user acts."""
+    author = reviewer_id()
+    return OpenProject(open_project.settings(), open_project.engine(), lambda _: author)
 
 
 def follow_people() -> None:
