@@ -32,7 +32,7 @@ class Group(NamedTuple):
 COMMANDS: dict[str, str | Group] = {
     "init": "cli.project:init",
     "status": "cli.project:status",
-    "run": "cli.runs:carry_out",
+    "run": "cli.runs:run_stored",
     "runs": Group(
         "List, show, cancel and delete runs.",
         {
@@ -62,15 +62,15 @@ COMMANDS: dict[str, str | Group] = {
     "llm": Group(
         "Finetune language models on question pairs, here or at a provider, and measure them.",
         {
-            "pairs": "cli.llm_study:pairs",
+            "pairs": "cli.llm:pairs",
             "train": "cli.llm:train_language_model",
             "show": "cli.llm:show_language_finetuning",
-            "study": "cli.llm_study:compare_arms",
+            "study": "cli.llm:compare_arms",
             "evaluate": "cli.benchmark:run_benchmark",
             "provider": "cli.llm:finetune_at_provider",
         },
     ),
-    "similarity": "cli.similarity:similarity",
+    "similarity": "cli.diagnostics:similarity",
     "benchmark": "cli.benchmark:run_benchmark",
     "benchmarks": Group(
         "List and compare results, or build a suite from your own sentences.",

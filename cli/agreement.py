@@ -25,8 +25,8 @@ from curation.review.calibration.figures import (
 )
 from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading
-from hedgerow.data.agreement import Agreed, Row, columns, read_agreement, rows
-from hedgerow.data.judging import agreements
+from hedgerow.agreement import Agreed, Row, columns, read_agreement, rows
+from hedgerow.generation import agreements
 
 Line = str | Table
 
@@ -149,7 +149,7 @@ def _row(row: Agreement) -> dict[str, Any]:
     return row._asdict() | {"pairs": row.pairs, "share": row.share, "kappa": row.kappa}
 
 
-# -- Show how far models agree with people on a blind sample --------------------------------------
+# -- Show how far models agree with people on a blind sample ---------------------------------------
 
 
 def show_calibration(

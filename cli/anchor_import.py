@@ -22,7 +22,7 @@ from curation.importing.sample import LONG, SHORT, lengths
 from curation.tables.columns import FileTable
 from curation.tables.decoding import MAX_BYTES
 from curation.tables.table import Format
-from hedgerow.data.anchor_import import add_file, opened_table
+from hedgerow.anchor_import import add_file, opened_table
 
 STANDARD_INPUT = "standard input"
 

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from cli.options import open_home
-from cli.run_results import carry_out_run, sentences
+from cli.runs import carry_out_run, sentences
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
 from curation.anchors.lookup import AnchorFilter, FoundAnchor, find_anchors, source_named
 from curation.corpora.corpus import CORPORA
@@ -16,15 +16,15 @@ from curation.formatting import counted
 from curation.importing.corpora import KIND
 from db.engine import reading
 from db.models import Split
-from hedgerow.data.anchor_changes import correct as correct_anchor
-from hedgerow.data.anchor_changes import set_facts, set_retired
-from hedgerow.data.corpora import states, store_loading
+from hedgerow.anchors import correct as correct_anchor
+from hedgerow.anchors import set_facts, set_retired
+from hedgerow.corpora import states, store_loading
 
 if TYPE_CHECKING:
-    from hedgerow.data.anchor_changes import Changed
+    from hedgerow.anchors import Changed
 
 
-# -- List anchors in use or retired anchors -------------------------------------------------------
+# -- List anchors in use or retired anchors --------------------------------------------------------
 
 
 TITLES = ("uid", "anchor", "source", "genre", "split", "variants")
@@ -84,7 +84,7 @@ def _as_json(anchor: FoundAnchor) -> dict[str, object]:
     }
 
 
-# -- Anchors given by uid, and the report of a change to them -------------------------------------
+# -- Anchors given by uid, and the report of a change to them --------------------------------------
 
 
 Uid = Annotated[str, typer.Argument(help="The anchor's uid.")]
@@ -108,7 +108,7 @@ def show_changed(
     show(done._asdict() | wanted, as_json, message)
 
 
-# -- Correct the text of an anchor ----------------------------------------------------------------
+# -- Correct the text of an anchor -----------------------------------------------------------------
 
 
 def correct(
@@ -164,7 +164,7 @@ def _second_looks(number: int) -> str:
     return f"{number} decided variants come back for a second look."
 
 
-# -- Set the genre or language of anchors ---------------------------------------------------------
+# -- Set the genre or language of anchors ----------------------------------------------------------
 
 
 def describe(
@@ -182,7 +182,7 @@ def describe(
     show_changed(done, as_json, "changed", "like that", given)
 
 
-# -- Retire and restore anchors -------------------------------------------------------------------
+# -- Retire and restore anchors --------------------------------------------------------------------
 
 
 def retire(uids: Uids, as_json: AsJson = False) -> None:
@@ -201,7 +201,7 @@ def _set_retired(uids: list[str], retired: bool, as_json: bool) -> None:
     show_changed(done, as_json, verb, before, {"retired": retired})
 
 
-# -- List and load the bundled corpora ------------------------------------------------------------
+# -- List and load the bundled corpora -------------------------------------------------------------
 
 
 def list_corpora(as_json: AsJson = False) -> None:

@@ -19,7 +19,7 @@ from cli.options import (
     open_home,
     prompt_numbers,
 )
-from cli.run_results import carry_out_run
+from cli.runs import carry_out_run
 from cli.scores import asked_lines, average_line, facts_by_model, is_average, table, unseen_lines
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
 from curation.generation.prices import dollars, price_under, spent_by
@@ -33,7 +33,7 @@ from db.errors import HedgerowError, RunEnded
 from db.models import Split
 from db.named_files import LARGEST_WRITTEN, expanded, read_text
 from db.settings import Settings
-from hedgerow.models.benchmarks import MTEB, named_data, request_for, tasks_folder
+from hedgerow.benchmarks import MTEB, named_data, request_for, tasks_folder
 from training.benchmarks.catalogue import benchmark_names
 from training.benchmarks.contamination import (
     bundled_texts_description,
@@ -294,7 +294,7 @@ def _overlap(settings: Settings, engine: Engine, release: int | None) -> dict[st
     }
 
 
-# -- Several models in one command, and those that had to be skipped ------------------------------
+# -- Several models in one command, and those that had to be skipped -------------------------------
 
 
 class SkippedModel(NamedTuple):

@@ -31,7 +31,7 @@ from training.benchmarks.tasks.semantoneg import (
 )
 from training.benchmarks.tasks.suite_sentences import Built, Unturned
 
-# -- Writing a suite from the user's own sentences ------------------------------------------------
+# -- Writing a suite from the user's own sentences -------------------------------------------------
 
 
 def make_suite(
@@ -138,7 +138,7 @@ def _write_new(file: Path, content: bytes) -> None:
         ) from error
 
 
-# -- Items that several models get wrong ----------------------------------------------------------
+# -- Items that several models get wrong -----------------------------------------------------------
 
 
 SHOWN = 20

@@ -18,7 +18,7 @@ from cli.options import (
     open_home,
     prompt_numbers,
 )
-from cli.run_results import carry_out_run, sentences
+from cli.runs import carry_out_run, sentences
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
 from curation.formatting import counted
 from curation.generation.prices import DATED, own_prices, prices, set_price
@@ -28,9 +28,9 @@ from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.surface_check import ROLES
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from hedgerow.data.generating import Cost, cost_of, request_of, store_request
+from hedgerow.generation import Cost, cost_of, request_of, store_request
 
-# -- Generate variants with a language model or with rules: cost estimate and run -----------------
+# -- Generate variants with a language model or with rules: cost estimate and run ------------------
 
 
 SHOWN = 8
@@ -174,7 +174,7 @@ def _money(cost: Any) -> str:
     return f"About {cost:.4f} US dollars."
 
 
-# -- Show the price table and set prices ----------------------------------------------------------
+# -- Show the price table and set prices -----------------------------------------------------------
 
 
 Model = Annotated[str, typer.Argument(help="The model's name on the server.")]

@@ -18,7 +18,7 @@ from cli.options import (
     reviewer_id,
 )
 from cli.review import ReviewerName
-from cli.run_results import carry_out_run
+from cli.runs import carry_out_run
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
 from curation.formatting import counted
 from curation.generation.estimate import RunEstimate
@@ -38,9 +38,9 @@ from curation.review.calibration.trusting import accept_trusted, count_trusted, 
 from curation.validation import checked
 from db.engine import reading, writing
 from db.models import Status
-from hedgerow.data.judging import cost_facts, cost_of_judging, store_judging
+from hedgerow.generation import cost_facts, cost_of_judging, store_judging
 
-# -- Ask a chat model for its opinion on variants -------------------------------------------------
+# -- Ask a chat model for its opinion on variants --------------------------------------------------
 
 
 ANY = "any"
@@ -161,7 +161,7 @@ def _estimate(found: RunEstimate) -> list[str]:
     return lines
 
 
-# -- calibration ----------------------------------------------------------------------------------
+# -- calibration -----------------------------------------------------------------------------------
 
 
 TypeNames = Annotated[str, typer.Option(help="Variant types, such as 'verbal,word'. Default: all.")]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.options import as_option, asked_by, open_home
-from cli.run_results import carry_out_run, sentences
+from cli.runs import carry_out_run, sentences
 from cli.terminal import AsJson, RunId, show, table_of
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.tables.spreadsheets import csv_bytes
@@ -150,7 +150,7 @@ def _kept(settings: Settings, data: str, validation: str) -> dict[str, Any]:
     return files
 
 
-# -- Evaluations after each epoch of finetuning on NevIR's pairs ----------------------------------
+# -- Evaluations after each epoch of finetuning on NevIR's pairs -----------------------------------
 
 
 EXPLAINED = f"Epoch 0 is the base model. {WHAT_IT_IS}"

@@ -106,7 +106,7 @@ def as_option(place: FieldPath) -> str:
     return _OTHERWISE_CALLED.get(field, f"--{field.rpartition('.')[2].replace('_', '-')}")
 
 
-# -- The project of the working directory ---------------------------------------------------------
+# -- The project of the working directory ----------------------------------------------------------
 
 
 def open_home(*, create: bool = False) -> Home:
@@ -129,7 +129,7 @@ def this_project() -> Project:
     return Project(open_home())
 
 
-# -- Options made from the request of an action ---------------------------------------------------
+# -- Options made from the request of an action ----------------------------------------------------
 
 
 def takes(request: type[Request], **options: Any) -> Callable[[Callable[..., None]], Any]:

@@ -24,7 +24,7 @@ from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading, writing
 from hedgerow.progress import err, text_of
 
-# -- List, add, rename and merge the people who review --------------------------------------------
+# -- List, add, rename and merge the people who review ---------------------------------------------
 
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]
@@ -152,7 +152,7 @@ def separate(person: Name, as_json: AsJson = False) -> None:
     )
 
 
-# -- Statistics about each person -----------------------------------------------------------------
+# -- Statistics about each person ------------------------------------------------------------------
 
 
 def statistics(

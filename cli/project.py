@@ -20,11 +20,11 @@ from db.failures import shown_address
 from db.models import Status
 from db.named_files import resolved
 from db.settings import load_settings
-from hedgerow.data.corpora import load_starter
+from hedgerow.corpora import load_starter
 from hedgerow.progress import progress_bar
 from training.runs.kinds import kind_of
 
-# -- Create the project or upgrade its database ---------------------------------------------------
+# -- Create the project or upgrade its database ----------------------------------------------------
 
 
 def init(
@@ -50,7 +50,7 @@ def init(
     )
 
 
-# -- Count what the project contains --------------------------------------------------------------
+# -- Count what the project contains ---------------------------------------------------------------
 
 
 def status(as_json: AsJson = False) -> None:
@@ -83,7 +83,7 @@ def _run_table(runs: list[dict[str, Any]]) -> Table:
     )
 
 
-# -- Plug-ins from other packages -----------------------------------------------------------------
+# -- Plug-ins from other packages ------------------------------------------------------------------
 
 
 NONE = "No plug-ins are installed. docs/plug_ins.md shows how to write one."
@@ -106,7 +106,7 @@ def plug_ins(as_json: AsJson = False) -> None:
     show(result, as_json, table, *(one.problem for one in found if one.problem))
 
 
-# -- Back up the project --------------------------------------------------------------------------
+# -- Back up the project ---------------------------------------------------------------------------
 
 
 def backup(
@@ -135,7 +135,7 @@ def backup(
     )
 
 
-# -- Check the project ----------------------------------------------------------------------------
+# -- Check the project -----------------------------------------------------------------------------
 
 
 def check(
@@ -161,7 +161,7 @@ def check(
         raise typer.Exit(1)
 
 
-# -- Copy the project's database to another one ---------------------------------------------------
+# -- Copy the project's database to another one ----------------------------------------------------
 
 
 def copy(
@@ -194,7 +194,7 @@ def copy(
     )
 
 
-# -- Restore a backup -----------------------------------------------------------------------------
+# -- Restore a backup ------------------------------------------------------------------------------
 
 
 def restore(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cli.options import one_of, open_home, takes, this_project
-from cli.run_results import carry_out_run
+from cli.runs import carry_out_run
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, out, show, table_of
 from curation.formatting import counted
 from curation.release.contents import release_facts
@@ -18,8 +18,8 @@ from curation.release.report.writing import Form, text
 from db.engine import reading
 from db.errors import HedgerowError
 from db.named_files import resolved
-from hedgerow.data.releases import export
 from hedgerow.home import acting
+from hedgerow.releases import export
 from hedgerow.upkeep import store_push
 from training.hub.push_run import KIND, Subject
 from training.runs.kinds import kind_of
@@ -82,7 +82,7 @@ def release_report(
         out.print(written, end="", soft_wrap=True)
 
 
-# -- Write a release to a folder ------------------------------------------------------------------
+# -- Write a release to a folder -------------------------------------------------------------------
 
 
 def export_release(
@@ -116,7 +116,7 @@ def export_release(
     show(result, as_json, f"Release {done.release} is in {result['folder']}.{zip_file}")
 
 
-# -- Publishing a model or a release on the Hub ---------------------------------------------------
+# -- Publishing a model or a release on the Hub ----------------------------------------------------
 
 
 def push_to_hub(

@@ -13,9 +13,9 @@ from curation.formatting import counted
 from curation.review.adjudication import ConflictOrder
 from curation.review.bulk import FLAG_NAMES
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from hedgerow.data.deciding import Decided
+from hedgerow.deciding import Decided
 
-# -- Options and output shared by the commands that decide on one variant -------------------------
+# -- Options and output shared by the commands that decide on one variant --------------------------
 
 
 Uid = Annotated[str, typer.Argument(help="The variant's uid.")]
@@ -59,7 +59,7 @@ def flagged(flags: Sequence[str]) -> list[str]:
     return [f"Flagged: {', '.join(flags)}."] if flags else []
 
 
-# -- Accept a variant -----------------------------------------------------------------------------
+# -- Accept a variant ------------------------------------------------------------------------------
 
 
 def accept(uid: Uid, reviewer: ReviewerName = "", note: Note = "", as_json: AsJson = False) -> None:
@@ -67,7 +67,7 @@ def accept(uid: Uid, reviewer: ReviewerName = "", note: Note = "", as_json: AsJs
     show_decided(this_project().accept(uid, reviewer=reviewer, note=note), as_json)
 
 
-# -- Reject a variant -----------------------------------------------------------------------------
+# -- Reject a variant ------------------------------------------------------------------------------
 
 
 def reject(
@@ -82,7 +82,7 @@ def reject(
     show_decided(done, as_json)
 
 
-# -- Edit a variant, or correct its type or cue ---------------------------------------------------
+# -- Edit a variant, or correct its type or cue ----------------------------------------------------
 
 
 def edit(
@@ -101,7 +101,7 @@ def edit(
     show_decided(done, as_json, with_flags=True)
 
 
-# -- Add your own variant -------------------------------------------------------------------------
+# -- Add your own variant --------------------------------------------------------------------------
 
 
 def write(
@@ -125,7 +125,7 @@ def write(
     show(result, as_json, *filter(None, lines), *flagged(done.flags))
 
 
-# -- Add a note to a variant ----------------------------------------------------------------------
+# -- Add a note to a variant -----------------------------------------------------------------------
 
 
 def note(
@@ -139,7 +139,7 @@ def note(
     show({"variant": uid, "notes": count}, as_json, f"{uid} now has {counted(count, 'note')}.")
 
 
-# -- Undo the last thing a reviewer did -----------------------------------------------------------
+# -- Undo the last thing a reviewer did ------------------------------------------------------------
 
 
 def undo(
@@ -154,7 +154,7 @@ def undo(
     show(result, as_json, undone.sentence)
 
 
-# -- Mark a variant for discussion ----------------------------------------------------------------
+# -- Mark a variant for discussion -----------------------------------------------------------------
 
 
 def discuss(
@@ -172,7 +172,7 @@ def discuss(
     show({"variant": uid, "marked": marked}, as_json, line)
 
 
-# -- Settle a conflict ----------------------------------------------------------------------------
+# -- Settle a conflict -----------------------------------------------------------------------------
 
 
 class SettledAs(StrEnum):
@@ -197,7 +197,7 @@ def settle(
     show_decided(done, as_json)
 
 
-# -- List conflicts and variants marked for discussion --------------------------------------------
+# -- List conflicts and variants marked for discussion ---------------------------------------------
 
 
 def show_conflicts(
@@ -258,7 +258,7 @@ def _summary(verdicts: list[dict[str, Any]]) -> str:
     )
 
 
-# -- Decide on every pending variant that a rule matches ------------------------------------------
+# -- Decide on every pending variant that a rule matches -------------------------------------------
 
 
 def apply(

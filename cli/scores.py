@@ -169,7 +169,7 @@ def _interval(row: Scored) -> str:
     return f"{row.interval.low:.1f} to {row.interval.high:.1f}" if row.interval else ""
 
 
-# -- The newest benchmark results of each model ---------------------------------------------------
+# -- The newest benchmark results of each model ----------------------------------------------------
 
 
 NOTHING = "There are no results yet."
@@ -244,7 +244,7 @@ def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> Table:
     )
 
 
-# -- SemAntoNeg by training objective -------------------------------------------------------------
+# -- SemAntoNeg by training objective --------------------------------------------------------------
 
 
 def objectives(as_json: AsJson = False) -> None:

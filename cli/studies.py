@@ -7,15 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from cli.options import open_home
-from cli.run_results import carry_out_run
+from cli.runs import carry_out_run
 from cli.scores import facts
 from cli.scores import table as score_table
 from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show, table_of
 from db.errors import HedgerowError
 from hedgerow.home import Home
-from hedgerow.models.studying import facts_of, outcome, store_study
-from hedgerow.models.tradeoff import figure_names, measured_curve, save_point, suggested_share
 from hedgerow.progress import err, text_of
+from hedgerow.studies import (
+    facts_of,
+    figure_names,
+    measured_curve,
+    outcome,
+    save_point,
+    store_study,
+    suggested_share,
+)
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.sources import DataChoice
 from training.benchmarks.tasks.general import SUITES
@@ -28,7 +35,7 @@ from training.studies.outcomes import NAMES as FIGURES
 from training.studies.outcomes import FigureRow, figure_rows
 from training.studies.study_run import expected_seconds
 
-# -- Studies: several training runs that differ in one thing, carried out in this process ---------
+# -- Studies: several training runs that differ in one thing, carried out in this process ----------
 
 
 NAMES = " ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
@@ -134,7 +141,7 @@ def _shown(row: FigureRow | None) -> str:
     return "–" if row is None else f"{row.value:.3f}"
 
 
-# -- The trade-off of a finished training run: measure it, show it, save a point ------------------
+# -- The trade-off of a finished training run: measure it, show it, save a point -------------------
 
 
 def tradeoff(

@@ -24,10 +24,10 @@ from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from db.engine import reading, writing
 from db.models import GoldUse, Verdict
-from hedgerow.data import assigning
-from hedgerow.data.assigning import Assignment
+from hedgerow import assigning
+from hedgerow.assigning import Assignment
 
-# -- Assign variants to several people, and set quotas --------------------------------------------
+# -- Assign variants to several people, and set quotas ---------------------------------------------
 
 
 def assign(
@@ -86,7 +86,7 @@ def _quotas(quotas: list[dict[str, Any]]) -> Table:
     return table_of("reviewer", "type", "decided", "quota", rows=rows)
 
 
-# -- Add, list and remove gold items --------------------------------------------------------------
+# -- Add, list and remove gold items ---------------------------------------------------------------
 
 
 def add(
@@ -188,7 +188,7 @@ def _facts(one: Gold) -> dict[str, Any]:
     }
 
 
-# -- Show who did what, and when ------------------------------------------------------------------
+# -- Show who did what, and when -------------------------------------------------------------------
 
 
 _DAY = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]

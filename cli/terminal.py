@@ -164,7 +164,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# -- Messages for wrong usage, and for faults in the program itself -------------------------------
+# -- Messages for wrong usage, and for faults in the program itself --------------------------------
 
 
 class WrongUsage(typer.BadParameter):
@@ -202,7 +202,7 @@ def _kept(error: Exception) -> str:
         return f"please report it (its traceback could not be saved: {unwritten})"
 
 
-# -- Tables for people ----------------------------------------------------------------------------
+# -- Tables for people -----------------------------------------------------------------------------
 
 
 NUMBERS = frozenset(

@@ -9,7 +9,7 @@ import typer
 from sqlalchemy import Engine
 
 from cli.options import open_home, takes
-from cli.run_results import carry_out_run, sentences
+from cli.runs import carry_out_run, sentences
 from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
 from curation.release.freezing import get_release
 from curation.release.overlap_results import description
@@ -27,7 +27,7 @@ from training.encoder_run.requesting import TRAIN, Plan, Train, plan
 from training.hub.adapter_export import LARGEST, Written, source_in, source_of, write_adapter
 from training.recipe.plan import KIND
 
-# -- Training runs on the command line, carried out now or stored for later -----------------------
+# -- Training runs on the command line, carried out now or stored for later ------------------------
 
 
 @takes(
@@ -110,7 +110,7 @@ def _how_to_start(run: Run) -> list[str]:
     ]
 
 
-# -- Writing the changes of a training run as an adapter ------------------------------------------
+# -- Writing the changes of a training run as an adapter -------------------------------------------
 
 
 def adapter(

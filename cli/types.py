@@ -29,7 +29,7 @@ from db.errors import HedgerowError
 from db.models import PromptVersion
 from db.named_files import LARGEST_WRITTEN, read_text
 
-# -- List variant types, and add, change, retire and restore your own -----------------------------
+# -- List variant types, and add, change, retire and restore your own ------------------------------
 
 
 TypeId = Annotated[str, typer.Argument(metavar="ID", help="The id of one of your own types.")]
@@ -202,7 +202,7 @@ def _read(file: Path | None) -> str | None:
     return read_text(file, kind="a guideline or a check", largest=LARGEST_WRITTEN)
 
 
-# -- List, show and add prompt versions -----------------------------------------------------------
+# -- List, show and add prompt versions ------------------------------------------------------------
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(PROMPTS)}.")]

@@ -8,7 +8,7 @@ from rich.table import Table as Printed
 
 from cli.options import open_home, takes, this_project
 from cli.review import Uid
-from cli.run_results import sentences
+from cli.runs import sentences
 from cli.terminal import AsJson, DryRun, show, table_of
 from curation.anchors.search import RANKED, Hit, SearchKind, SearchResult, find
 from curation.editing.attributes import moved_rows
@@ -22,9 +22,9 @@ from curation.tables.delimited import not_used
 from curation.tables.table import Table
 from db.engine import reading
 from db.models import Verdict
-from hedgerow.data.variant_import import import_file, opened
+from hedgerow.variants import import_file, opened
 
-# -- Import a table of variants with their anchors, types, cues and verdicts ----------------------
+# -- Import a table of variants with their anchors, types, cues and verdicts -----------------------
 
 
 @takes(
@@ -119,7 +119,7 @@ def _in_words(
     return lines
 
 
-# -- Find the variants that are most similar to a given one ---------------------------------------
+# -- Find the variants that are most similar to a given one ----------------------------------------
 
 
 def similar(
@@ -151,7 +151,7 @@ def similar(
     show({"variant": uid, "similar": rows}, as_json, *lines)
 
 
-# -- Search anchors, variants and notes -----------------------------------------------------------
+# -- Search anchors, variants and notes ------------------------------------------------------------
 
 
 def search(

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from db.errors import HedgerowError as HedgerowError
-    from hedgerow.data.anchor_import import AnchorImport as AnchorImport
-    from hedgerow.data.deciding import Decided as Decided
-    from hedgerow.data.releases import Release as Release
-    from hedgerow.models.benchmarks import Score as Score
-    from hedgerow.models.language_models import LanguageModel as LanguageModel
-    from hedgerow.models.studying import StudyResult as StudyResult
-    from hedgerow.models.tradeoff import Tradeoff as Tradeoff
-    from hedgerow.models.trained import TrainedEncoder as TrainedEncoder
-    from hedgerow.opening import open as open
-    from hedgerow.opening import restore as restore
+    from hedgerow.anchor_import import AnchorImport as AnchorImport
+    from hedgerow.benchmarks import Score as Score
+    from hedgerow.deciding import Decided as Decided
+    from hedgerow.language_models import LanguageModel as LanguageModel
     from hedgerow.own_packages import ShadowedPackageError as ShadowedPackageError
     from hedgerow.project import Project as Project
+    from hedgerow.project import open as open
+    from hedgerow.project import restore as restore
+    from hedgerow.releases import Release as Release
+    from hedgerow.studies import StudyResult as StudyResult
+    from hedgerow.studies import Tradeoff as Tradeoff
+    from hedgerow.trained import TrainedEncoder as TrainedEncoder
 
 __all__ = [
     "AnchorImport",
@@ -49,19 +49,19 @@ __all__ = [
 ]
 
 _PLACES = {
-    "AnchorImport": "hedgerow.data.anchor_import",
-    "Decided": "hedgerow.data.deciding",
+    "AnchorImport": "hedgerow.anchor_import",
+    "Decided": "hedgerow.deciding",
     "HedgerowError": "db.errors",
-    "LanguageModel": "hedgerow.models.language_models",
+    "LanguageModel": "hedgerow.language_models",
     "Project": "hedgerow.project",
-    "Release": "hedgerow.data.releases",
-    "Score": "hedgerow.models.benchmarks",
+    "Release": "hedgerow.releases",
+    "Score": "hedgerow.benchmarks",
     "ShadowedPackageError": "hedgerow.own_packages",
-    "StudyResult": "hedgerow.models.studying",
-    "Tradeoff": "hedgerow.models.tradeoff",
-    "TrainedEncoder": "hedgerow.models.trained",
-    "open": "hedgerow.opening",
-    "restore": "hedgerow.opening",
+    "StudyResult": "hedgerow.studies",
+    "Tradeoff": "hedgerow.studies",
+    "TrainedEncoder": "hedgerow.trained",
+    "open": "hedgerow.project",
+    "restore": "hedgerow.project",
 }
 
 

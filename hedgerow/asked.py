@@ -13,7 +13,7 @@ from db.errors import HedgerowError
 from db.models import Split
 
 if TYPE_CHECKING:
-    from hedgerow.data.releases import Release
+    from hedgerow.releases import Release
 
 Fields = TypeVar("Fields", bound=Request)
 

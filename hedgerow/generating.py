@@ -72,7 +72,7 @@ class Generating:
         >>> project.generate(provider="rules", types=["verbal"])["done"]
         1
         """
-        from hedgerow.data import generating
+        from hedgerow.generation import cost_of, request_of, store_request
         from hedgerow.running import carry_out
 
         values = {
@@ -90,12 +90,12 @@ class Generating:
                 "anchors": asked.names(anchors, what="uids of anchors"),
             },
         }
-        request, is_priced = generating.request_of(
+        request, is_priced = request_of(
             self._home, {**values, **options}, source=source, needs_key=not dry_run
         )
         if dry_run:
-            return generating.cost_of(self._home, request, is_priced=is_priced).facts
-        return carry_out(*self._home, generating.store_request(self._home, request))
+            return cost_of(self._home, request, is_priced=is_priced).facts
+        return carry_out(*self._home, store_request(self._home, request))
 
     def failed_calls(self, run: int) -> pd.DataFrame:
         """The calls of a generation run that failed or did not return every requested type.
@@ -173,6 +173,6 @@ class Generating:
         >>> list(project.similar_variants(uid, limit=5).columns)
         ['uid', 'cosine', 'type', 'status', 'text']
         """
-        from hedgerow.data import similar
+        from hedgerow.variants import similar
 
-        return similar.similar(self._home, uid, limit)
+        return similar(self._home, uid, limit)

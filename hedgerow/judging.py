@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from curation.diagnostics.opinions import GivenOpinion
 from hedgerow import asked
 from hedgerow.home import Home
 
@@ -61,7 +62,7 @@ class Judging:
         >>> example_project().judge(model="gpt-4o-mini", dry_run=True)["variants"]
         1
         """
-        from hedgerow.data import judging
+        from hedgerow.generation import cost_facts, cost_of_judging, store_judging
         from hedgerow.running import carry_out
 
         values = {
@@ -78,9 +79,9 @@ class Judging:
             **options,
         }
         if dry_run:
-            found = judging.cost_of_judging(self._home, values, prompt=prompt, sample=sample)
-            return judging.cost_facts(found)
-        run = judging.store_judging(self._home, values, prompt=prompt, sample=sample)
+            found = cost_of_judging(self._home, values, prompt=prompt, sample=sample)
+            return cost_facts(found)
+        run = store_judging(self._home, values, prompt=prompt, sample=sample)
         return carry_out(*self._home, run)
 
     def opinions(self, uid: str, *, reviewer: str = "") -> pd.DataFrame:
@@ -106,10 +107,9 @@ class Judging:
         """
         import pandas as pd
 
-        from curation.diagnostics.opinions import GivenOpinion
-        from hedgerow.data import judging
+        from hedgerow.generation import show_opinions
 
-        found = judging.show_opinions(self._home, uid, reviewer)
+        found = show_opinions(self._home, uid, reviewer)
         return pd.DataFrame(found, columns=list(GivenOpinion._fields))
 
     def agreement_of_models(self) -> pd.DataFrame:
@@ -125,12 +125,12 @@ class Judging:
         """
         import pandas as pd
 
-        from hedgerow.data import judging
+        from hedgerow.generation import agreements
 
         columns = ["judge", "type_id", "pairs", "share", "kappa", "after_looking"]
         rows = [
             (judge.name, row.type_id, row.pairs, row.share, row.kappa, row.after_looking)
-            for judge, types in judging.agreements(self._home)
+            for judge, types in agreements(self._home)
             for row in types
         ]
         return pd.DataFrame(rows, columns=columns)

@@ -1,112 +1,120 @@
-"""Finetuning language models on a project's releases."""
+"""Finetuning a causal language model on a release's question pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import asked
-from hedgerow.home import Home
+from curation.generation.providers.chat.completions import require_key
+from curation.validation import FieldPath, checked, in_words
+from db.engine import reading, writing
+from hedgerow.home import Home, asked_by
+from hedgerow.running import carry_out
+from training.encoder_run.trainings import DEFAULT_SEED
+from training.llm.card import FIGURE_NAMES
+from training.llm.provider_request import Plan, ProviderRequest, plan, request_finetuning
+from training.llm.recipe import chosen_recipe
+from training.llm.request import request_language_finetuning
 
 if TYPE_CHECKING:
-    from hedgerow.data.releases import Release
-    from hedgerow.models.language_models import LanguageModel
+    import pandas as pd
 
 
-class LanguageModels:
-    """The methods of `hedgerow.Project` that finetune language models."""
+@dataclass(frozen=True)
+class LanguageModel:
+    """A language model that was finetuned here.
 
-    _home: Home
+    Attributes:
+        run: the number of the run that trained it.
+        folder: the folder of the adapter, in peft's format, with the tokenizer.
+        merged: the folder of the merged model, or None if it was not saved.
+        result: the stored result of the run.
+    """
 
-    def finetune_language_model(
-        self,
-        release: Release | int | None = None,
-        *,
-        base: str | Path,
-        arm: str | None = None,
-        recipe: str | Path | None = None,
-        seed: int | None = None,
-        merge: bool = False,
-        **settings: Any,
-    ) -> LanguageModel:
-        """Finetune a causal language model on a release's question pairs with LoRA.
+    run: int
+    folder: Path
+    merged: Path | None
+    result: Mapping[str, Any] = field(repr=False)
 
-        Args:
-            release: the release or its number; by default the newest release.
-            base: the folder of the base model, or its name on the model hub.
-            arm: the variants that the questions are about: 'both', 'paper', 'negation' or
-                'hedging'; by default the recipe's choice.
-            recipe: the path of a YAML file; by default the values of the HedgeTriple paper.
-            seed: determines the sample and the order of the pairs; by default a fixed seed.
-            merge: whether to save the merged model as well as the adapter.
-            settings: values that override the recipe, such as ``epochs=3`` or ``max_pairs=1000``
-                (see docs/language_models.md).
+    @property
+    def figures(self) -> pd.DataFrame:
+        """The figures on the validation questions, before and after the finetuning.
 
         Returns:
-            The finetuned model, with its ``folder``, ``run`` and ``figures``.
-
-        Raises:
-            HedgerowError: the release has no question pairs, the base is not a causal language
-                model, a setting is invalid, or the run ends early. 'hedgerow run ID' resumes the
-                run.
+            One row per figure, with the columns before and after. ``right`` and the shares of both
+            answers are in [0, 1]; ``eval_loss`` is a mean over tokens. The table is empty if the
+            release has no validation split.
         """
-        from hedgerow.models.language_models import finetune
+        import pandas as pd
 
-        return finetune(
-            self._home,
-            asked.release_number(release),
-            base=str(base),
-            arm=arm,
-            recipe=Path(recipe) if recipe else None,
-            settings=settings,
-            seed=asked.seed(seed),
+        before, after = self.result["before"], self.result["after"]
+        rows = {name: (before.get(name), after[name]) for name in FIGURE_NAMES if name in after}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"])
+
+
+def finetune(
+    home: Home,
+    number: int | None,
+    *,
+    base: str,
+    arm: str | None,
+    recipe: Path | None,
+    settings: Mapping[str, Any],
+    seed: int | None,
+    merge: bool,
+) -> LanguageModel:
+    """See `hedgerow.Project.finetune_language_model`."""
+    with writing(home.engine) as session:
+        run = request_language_finetuning(
+            session,
+            base=base,
+            release_number=number,
+            recipe=chosen_recipe(recipe, settings, arm),
+            seed=DEFAULT_SEED if seed is None else seed,
             merge=merge,
+            requested_by=asked_by(session, home.settings),
         )
+    result = carry_out(home.settings, home.engine, run.id)
+    merged = Path(result["merged"]) if result["merged"] else None
+    return LanguageModel(result["run"], Path(result["model"]), merged, result)
 
-    def finetune_at_provider(
-        self,
-        model: str,
-        release: Release | int | None = None,
-        *,
-        base_url: str = "",
-        arm: str = "both",
-        epochs: int | None = None,
-        seed: int | None = None,
-        dry_run: bool = False,
-    ) -> dict[str, Any]:
-        """Finetune a provider's language model on a release's question pairs.
 
-        The call returns when the provider has finished, which can take hours. If the call is
-        interrupted, the job continues at the provider, and 'hedgerow run ID' follows it again.
+# -- Finetuning at a provider ----------------------------------------------------------------------
 
-        Args:
-            model: the provider's name of the model.
-            base_url: the address of a server with an OpenAI-compatible API; by default OpenAI's.
-                The API key is read from OPENAI_API_KEY.
-            release: the release or its number; by default the newest release.
-            arm: the variants that the questions are about, as in `Release.question_pairs`.
-            epochs, seed: by default, the provider chooses them.
-            dry_run: only estimate the tokens and the cost.
 
-        Returns:
-            ``fine_tuned_model`` (the provider's name of the new model), ``job``, ``run``,
-            ``tokens`` and ``cost``. For a dry run: ``train``, ``validation``, ``tokens`` and
-            ``cost``. The cost is None if no price is known.
+def request_of(
+    values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
+) -> ProviderRequest:
+    """Build a request from the values of its fields.
 
-        Raises:
-            HedgerowError: there are too few question pairs, a value is invalid, or the job fails.
+    Args:
+        called: a function that returns the name of a field for messages.
 
-        >>> project = example_project()
-        >>> project.anchors.add([f"The bridge over brook {n} is safe." for n in range(9)]).count
-        9
-        >>> done = project.generate(provider="rules", types=["verbal", "word"])
-        >>> decided = project.decide_by_rule("levenshtein < 40", "accept", reviewer="me")
-        >>> release = project.release("first")
-        >>> project.finetune_at_provider("gpt-4o-mini", release, dry_run=True)["train"]
-        18
-        """
-        from hedgerow.models.provider import finetune
+    Raises:
+        HedgerowError: a value is invalid.
+    """
+    return checked(ProviderRequest, values, called=called)
 
-        values = {"model": model, "base_url": base_url, "release": asked.release_number(release)}
-        values |= {"arm": arm, "epochs": epochs, "seed": asked.seed(seed)}
-        return finetune(self._home, values, dry_run=dry_run)
+
+def plan_of(home: Home, request: ProviderRequest) -> Plan:
+    """The estimate for a request.
+
+    Raises:
+        HedgerowError: as in `plan`.
+    """
+    with reading(home.engine) as session:
+        return plan(session, home.settings, request)
+
+
+def store_finetuning(home: Home, request: ProviderRequest) -> int:
+    """Store a run that finetunes a model, and return its number.
+
+    Raises:
+        HedgerowError: as in `request_finetuning`, or there is no API key for the address.
+    """
+    require_key(request.base_url, home.settings)
+    with writing(home.engine) as session:
+        author = asked_by(session, home.settings)
+        return request_finetuning(session, home.settings, request, requested_by=author).id

@@ -82,7 +82,7 @@ def _plain(text: str) -> dict[str, str]:
     return {"text/plain": text}
 
 
-# -- Logging library warnings instead of printing them in a notebook or terminal ------------------
+# -- Logging library warnings instead of printing them in a notebook or terminal -------------------
 
 
 logger = logging.getLogger(__name__)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from db.engine import reading
+from db.errors import HedgerowError
 from db.failures import shown_address
+from db.named_files import resolved
+from db.settings import Settings, load_settings
 from hedgerow import asked
+from hedgerow.anchors import Anchors
 from hedgerow.assigning import Assigning
-from hedgerow.data.anchors import Anchors
-from hedgerow.data.variants import Variants
 from hedgerow.generating import Generating
-from hedgerow.home import Home, acting
+from hedgerow.home import Home, acting, home_of
 from hedgerow.judging import Judging
-from hedgerow.language_models import LanguageModels
-from hedgerow.modelling import Modelling
+from hedgerow.modelling import LanguageModels, Modelling
+from hedgerow.progress import progress_bar
 from hedgerow.reviewing import Reviewing
 from hedgerow.upkeep import Upkeep
+from hedgerow.variants import Variants
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from curation.importing.corpora import Loaded
-    from hedgerow.data.releases import Release
+    from hedgerow.releases import Release
 
 
 class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageModels, Upkeep):
@@ -32,9 +37,9 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
 
     Attributes:
         anchors: the anchors. ``project.anchors()`` lists them, ``project.anchors.add()`` adds some
-            (see `hedgerow.data.anchors.Anchors`).
+            (see `hedgerow.anchors.Anchors`).
         variants: the variants. ``project.variants()`` lists them, ``project.variants.add()``
-            imports some (see `hedgerow.data.variants.Variants`).
+            imports some (see `hedgerow.variants.Variants`).
     """
 
     def __init__(self, home: Home) -> None:
@@ -92,7 +97,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         """
         import pandas as pd
 
-        from hedgerow.data import corpora
+        from hedgerow import corpora
 
         return pd.DataFrame([state._asdict() for state in corpora.states(self._home)])
 
@@ -116,7 +121,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> hedgerow.open("with searches").load_corpus("exclusions")["anchors"]
         212
         """
-        from hedgerow.data import corpora
+        from hedgerow import corpora
         from hedgerow.running import carry_out
 
         run = corpora.store_loading(self._home, name, accept_unflagged, reviewer)
@@ -132,7 +137,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> hedgerow.open("with a corpus").load_starter_corpus().anchors > 1000
         True
         """
-        from hedgerow.data import corpora
+        from hedgerow import corpora
 
         return corpora.load_starter(self._home)
 
@@ -162,7 +167,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         1
         """
         from curation.release.creating import CREATE_RELEASE, CreateRelease
-        from hedgerow.data.releases import Release
+        from hedgerow.releases import Release
 
         sources = asked.names(sources, what="sources")
         request = asked.request(CreateRelease, locals())
@@ -175,7 +180,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> example_project().releases()
         []
         """
-        from hedgerow.data.releases import releases
+        from hedgerow.releases import releases
 
         return releases(self._home)
 
@@ -193,6 +198,80 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> project.get_release(1).hash == release.hash
         True
         """
-        from hedgerow.data.releases import find_release
+        from hedgerow.releases import find_release
 
         return find_release(self._home, number)
+
+
+# -- Opening a project -----------------------------------------------------------------------------
+
+
+def open(
+    place: str | os.PathLike[str] | None = None, *, create: bool = True, reviewer: str = ""
+) -> Project:
+    """Open a project. The web app and the command line can use it at the same time.
+
+    Args:
+        place: the folder of the project, or the address of a PostgreSQL database such as
+            ``postgresql://host/name``. By default, HEDGEROW_DATABASE_URL and HEDGEROW_HOME
+            determine the project; if neither is set, it is the current folder.
+        create: whether to create an empty project if there is none.
+        reviewer: the name that your decisions are stored under; by default HEDGEROW_REVIEWER.
+
+    Raises:
+        HedgerowError: there is no project and ``create`` is False, or the database cannot be
+            opened.
+        hedgerow.own_packages.ShadowedPackageError: one of your folders or files has the same name
+            as one of Hedgerow's packages and is found first.
+
+    >>> project = hedgerow.open("somewhere")
+    >>> len(project.anchors())
+    0
+    """
+    return Project(home_of(_settings(place, reviewer=reviewer), create=create))
+
+
+def restore(
+    file: str | os.PathLike[str],
+    place: str | os.PathLike[str] | None = None,
+    *,
+    reviewer: str = "",
+) -> Project:
+    """Restore a project from a backup, and open it.
+
+    Args:
+        file: a file written by `Project.backup`, or the copy (.bak) that an upgrade made.
+        place: a new folder, or the address of an empty PostgreSQL database; by default as in
+            `open`.
+        reviewer: as in `open`.
+
+    Raises:
+        HedgerowError: the file is damaged, is not a backup, or was written by a newer version of
+            Hedgerow, or there is already a project. Nothing is changed in these cases.
+
+    >>> file = example_project().backup("safe.zip")
+    >>> len(hedgerow.restore(file, "elsewhere").anchors())
+    1
+    """
+    from curation.upkeep.restoring import restore_backup
+
+    settings = _settings(place, reviewer=reviewer)
+    with progress_bar() as report:
+        restore_backup(settings, resolved(os.fspath(file)), report=report)
+    return Project(home_of(settings, create=False))
+
+
+def _settings(place: str | os.PathLike[str] | None, *, reviewer: str) -> Settings:
+    given: dict[str, Any] = {"reviewer": reviewer} if reviewer else {}
+    if place is not None:
+        address = os.fspath(place)
+        if "://" in address:
+            given["database_url"] = address
+        elif Path(address).is_file():
+            raise HedgerowError(
+                f"Expected the folder of a project or the address of a database, found the file "
+                f"{address}; open a folder, and add anchors from the file with anchors.add."
+            )
+        else:
+            given |= {"home": Path(address), "database_url": ""}
+    return load_settings(**given)

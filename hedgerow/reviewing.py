@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Verdict
-from hedgerow.data import adjudicating, deciding
-from hedgerow.data.deciding import NO_REASON_TO_ACCEPT, ByRule, Decided, Undone
+from hedgerow import deciding
+from hedgerow.deciding import NO_REASON_TO_ACCEPT, ByRule, Decided, Undone
 from hedgerow.home import Home
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Reviewing:
         >>> [(one["reviewer"], one["verdict"]) for one in found["verdicts"].iloc[0]]
         [('me', 'accept'), ('you', 'reject')]
         """
-        return adjudicating.conflicts(self._home, type, source, order)
+        return deciding.conflicts(self._home, type, source, order)
 
     def discuss(
         self, uid: str, remark: str = "", *, lift: bool = False, reviewer: str = ""
@@ -237,7 +237,7 @@ class Reviewing:
         >>> project.discuss(uid, lift=True, reviewer="you")
         False
         """
-        return adjudicating.discuss(self._home, uid, remark, lift=lift, reviewer=reviewer)
+        return deciding.discuss(self._home, uid, remark, lift=lift, reviewer=reviewer)
 
     def marked(self, *, type: str | tuple[str, ...] = (), source: str = "") -> pd.DataFrame:
         """The variants marked for discussion, oldest mark first.
@@ -254,7 +254,7 @@ class Reviewing:
         >>> len(example_project().marked())
         0
         """
-        return adjudicating.marked(self._home, type, source)
+        return deciding.marked(self._home, type, source)
 
     def note(self, uid: str, text: str, *, reviewer: str = "") -> int:
         """Add a note to a variant. Its status does not change.
@@ -324,7 +324,7 @@ class Reviewing:
         """
         import pandas as pd
 
-        from hedgerow.data import agreement
+        from hedgerow import agreement
 
         group = agreement.by_name(by)
         with reading(self._home.engine) as session:
@@ -357,7 +357,7 @@ class Reviewing:
         import pandas as pd
 
         from curation.review.agreement.records import COLUMNS, ids_of, records, table
-        from hedgerow.data.agreement import read_agreement
+        from hedgerow.agreement import read_agreement
 
         with reading(self._home.engine) as session:
             found = read_agreement(session, independent=independent, source=source)

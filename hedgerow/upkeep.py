@@ -93,7 +93,7 @@ class Upkeep:
         return pd.DataFrame(result.facts["findings"]).set_index("id")
 
 
-# -- Publishing a model or a release on the Hugging Face Hub --------------------------------------
+# -- Publishing a model or a release on the Hugging Face Hub ---------------------------------------
 
 
 def store_push(home: Home, subject: Subject, repo: str, *, private: bool) -> int:

@@ -48,8 +48,8 @@ def python_page() -> str:
         (
             _HEAD,
             _entries("hedgerow", _FIRST),
-            _entries("hedgerow.data.anchors", ["Anchors"]),
-            _entries("hedgerow.data.variants", ["Variants"]),
+            _entries("hedgerow.anchors", ["Anchors"]),
+            _entries("hedgerow.variants", ["Variants"]),
             _entries("hedgerow", others),
             _PLUG_INS,
             _entries("hedgerow.plug_ins", for_plug_ins),

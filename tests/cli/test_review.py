@@ -18,7 +18,7 @@ from db.engine import reading, writing
 from db.models import ModelCall, Opinion, RunState, Source, Status, Variant
 from db.runs import list_runs
 from db.settings import load_settings
-from hedgerow.data.deciding import NO_REASON
+from hedgerow.deciding import NO_REASON
 from tests.cli.commands import ask, complaint, show, stored_rows
 from tests.support.factories import TEXTS, add_anchor, add_variant
 from tests.support.generating import Serve

@@ -368,7 +368,7 @@ def test_too_little_is_refused_and_a_run_at_work_is_named() -> None:
     with writing(engine) as session:
         run = create_run(session, kind="giveaways", parameters={})
         run.sqlmodel_update({"state": RunState.RUNNING, "pid": 7, "host": "elsewhere"})
-    assert "is already searching for giveaways (process 7 on elsewhere)" in complaint("giveaways")
+    assert "(Find giveaways) is running in process 7 on elsewhere" in complaint("giveaways")
 
 
 def test_one_source_can_be_examined_alone() -> None:

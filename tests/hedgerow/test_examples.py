@@ -15,9 +15,9 @@ import pytest
 import hedgerow
 from curation.corpora.corpus import Corpus
 from curation.diagnostics import measuring
-from hedgerow.data.anchors import Anchors
-from hedgerow.data.variants import Variants
-from hedgerow.models.tradeoff import Tradeoff
+from hedgerow.anchors import Anchors
+from hedgerow.studies import Tradeoff
+from hedgerow.variants import Variants
 from tests.hedgerow.conftest import Example
 from tests.support.checkout import ROOT
 from tests.support.checkpoints import checkpoint

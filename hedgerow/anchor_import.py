@@ -100,7 +100,7 @@ class AnchorImport:
 
 
 def add_file(home: Home, request: AddAnchors, file: AnchorFile, *, dry_run: bool) -> AnchorImport:
-    """See `Anchors.add` of `hedgerow.data.anchors`."""
+    """See `Anchors.add` of `hedgerow.anchors`."""
     project = acting(home)
     planned = plan(project, request, file)
     added = Added(0) if dry_run else ADD_ANCHORS.perform(project, planned)

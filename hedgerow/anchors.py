@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy.orm import Session
 
 from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
+from curation.editing.anchors import (
+    SuspiciousText,
+    correct_anchor,
+    get_anchor,
+    restore_anchors,
+    retire_anchors,
+)
+from curation.editing.attributes import set_facts as set_attributes
+from curation.editing.carry_over import carry_over, proposals
 from curation.importing.anchors import AddAnchors
 from curation.importing.labels import parse_meanings
 from curation.tables.table import Format
-from db.engine import reading
+from db import LARGEST_NUMBER
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Status
 from hedgerow import asked
+from hedgerow.anchor_import import AnchorImport, Texts, add_file, opened_table
 from hedgerow.asked import split_of
-from hedgerow.data import anchor_changes
-from hedgerow.data.anchor_changes import Changed, Corrected
-from hedgerow.data.anchor_import import AnchorImport, Texts, add_file, opened_table
-from hedgerow.home import Home
+from hedgerow.asked import uid as one_uid
+from hedgerow.asked import uids as all_uids
+from hedgerow.home import Home, reviewer_id
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ALL = 2**31 - 1
-"""A limit that no project reaches."""
 
 
 class Anchors:
@@ -73,7 +84,7 @@ class Anchors:
         with reading(self._home.engine) as session:
             if source:
                 source_named(session, source)
-            found = find_anchors(session, wanted, limit=ALL, offset=0).anchors
+            found = find_anchors(session, wanted, limit=LARGEST_NUMBER, offset=0).anchors
         rows = [
             (
                 *(a.uid, a.text, a.source, a.genre, a.language, a.split.value),
@@ -184,9 +195,7 @@ class Anchors:
         >>> [carried.text for carried in done.carried]
         ['The footbridge is unsafe.', 'The footbridge is probably safe.']
         """
-        return anchor_changes.correct(
-            self._home, uid, text, reviewer=reviewer, carry=carry_over, force=force
-        )
+        return correct(self._home, uid, text, reviewer=reviewer, carry=carry_over, force=force)
 
     def set(self, *uids: str, genre: str | None = None, language: str | None = None) -> Changed:
         """Change the genre or language of anchors, all of them or none.
@@ -208,7 +217,7 @@ class Anchors:
         >>> list(project.anchors()["genre"])
         ['traffic']
         """
-        return anchor_changes.set_facts(self._home, uids, genre=genre, language=language)
+        return set_facts(self._home, uids, genre=genre, language=language)
 
     def retire(self, *uids: str) -> Changed:
         """Retire anchors and their variants. Decisions and earlier releases stay.
@@ -224,7 +233,7 @@ class Anchors:
         >>> len(retired.changed), len(project.variants())
         (1, 0)
         """
-        return anchor_changes.set_retired(self._home, uids, retired=True)
+        return set_retired(self._home, uids, retired=True)
 
     def restore(self, *uids: str) -> Changed:
         """Restore retired anchors and their variants as they were.
@@ -242,7 +251,118 @@ class Anchors:
         >>> len(project.variants())
         3
         """
-        return anchor_changes.set_retired(self._home, uids, retired=False)
+        return set_retired(self._home, uids, retired=False)
 
     def __repr__(self) -> str:
         return "<Anchors: call it to list them, .add() adds some>"
+
+
+# -- Correcting, describing, retiring and restoring ------------------------------------------------
+
+
+class Changed(NamedTuple):
+    """The uids of the anchors that a change affected.
+
+    Attributes:
+        changed: the anchors that changed.
+        unchanged: the anchors that already had the requested values or state.
+    """
+
+    changed: list[str]
+    unchanged: list[str]
+
+
+class NewText(NamedTuple):
+    """An accepted variant, and its text after the correction of its anchor."""
+
+    uid: str
+    text: str
+
+
+class Corrected(NamedTuple):
+    """The result of a correction.
+
+    Attributes:
+        uid: the anchor's uid, which stays the same.
+        revision: the number of the new revision.
+        second_looks: the number of decided variants that are pending again.
+        carried: the accepted variants to which the same change was made.
+        left: the accepted variants to which the same change could be made; without
+            ``carry_over``, they are pending again.
+    """
+
+    uid: str
+    revision: int
+    second_looks: int
+    carried: list[NewText]
+    left: list[NewText]
+
+
+def correct(
+    home: Home,
+    uid: str,
+    text: str,
+    *,
+    reviewer: str,
+    carry: bool,
+    force: bool,
+    forced_by: str = "force=True",
+) -> Corrected:
+    """See `Anchors.correct` of `hedgerow.anchors`.
+
+    Args:
+        forced_by: the name of the argument ``force`` in messages.
+    """
+    with writing(home.engine) as session:
+        anchor = get_anchor(session, one_uid(uid))
+        who = reviewer_id(session, home.settings, reviewer)
+        try:
+            done = correct_anchor(
+                session,
+                anchor.id,
+                text,
+                expected_revision=anchor.revision,
+                reviewer_id=who,
+                insist=force,
+            )
+        except SuspiciousText as suspicious:
+            raise HedgerowError(
+                f"Nothing was changed. {suspicious} Rephrase the text, or confirm it with "
+                f"{forced_by}."
+            ) from None
+        found = [p for p in proposals(session, anchor.id) if p.was is Status.ACCEPTED]
+        texts = [NewText(proposal.uid, proposal.new_text) for proposal in found]
+        if not carry:
+            return Corrected(uid, done.revision, done.second_looks, [], texts)
+        chosen = {proposal.variant_id: proposal.new_text for proposal in found}
+        carry_over(session, anchor.id, chosen, reviewer_id=who)
+        return Corrected(uid, done.revision, done.second_looks - len(found), texts, [])
+
+
+def set_facts(
+    home: Home, uids: Iterable[str], *, genre: str | None, language: str | None
+) -> Changed:
+    """See `Anchors.set` of `hedgerow.anchors`."""
+    with writing(home.engine) as session:
+        ids = _ids_of(session, uids)
+        return _changed(ids, set_attributes(session, ids.values(), genre=genre, language=language))
+
+
+def set_retired(home: Home, uids: Iterable[str], *, retired: bool) -> Changed:
+    """See `Anchors.retire` and `Anchors.restore` of `hedgerow.anchors`."""
+    with writing(home.engine) as session:
+        ids = _ids_of(session, uids)
+        change = retire_anchors if retired else restore_anchors
+        return _changed(ids, change(session, ids.values()))
+
+
+def _ids_of(session: Session, uids: Iterable[str]) -> dict[str, int]:
+    return {uid: get_anchor(session, uid).id for uid in all_uids(uids)}
+
+
+def _changed(ids: dict[str, int], changed: Collection[int]) -> Changed:
+    found = set(changed)
+    return Changed(
+        [uid for uid, anchor_id in ids.items() if anchor_id in found],
+        [uid for uid, anchor_id in ids.items() if anchor_id not in found],
+    )

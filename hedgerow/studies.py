@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from db.engine import reading, writing
@@ -11,14 +12,18 @@ from db.errors import HedgerowError
 from db.models import Run
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.benchmarks import Score, data_of, score_of
 from hedgerow.home import Home, asked_by
-from hedgerow.models.benchmarks import Score, data_of, score_of
-from hedgerow.running import located
+from hedgerow.progress import quietly
+from hedgerow.running import carry_out, located
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.sources import DataChoice, kept_data, require_hub
 from training.data.families import composition
 from training.encoder_run.requesting import changed_recipe
+from training.encoder_run.tradeoff import finished_training, read_sts_file, request_tradeoff
+from training.encoder_run.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
+from training.encoder_run.tradeoff_save import request_save
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.studies.designs import QUESTIONS, Study
 from training.studies.members import Trial
@@ -28,6 +33,9 @@ from training.studies.study_run import Measured, benchmark_run, recipe_of, reque
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from hedgerow.trained import TrainedEncoder
+
 
 KEPT = ("triples", "steps", "held_out", "model")
 """The values of a run's result that a study shows."""
@@ -171,3 +179,131 @@ def facts_of(settings: Settings, trial: Trial) -> dict[str, Any]:
         "message": trial.run.message,
         **{key: result[key] for key in KEPT if key in result},
     }
+
+
+# -- The trade-off of a training run ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff:
+    """The trade-off between negation and general ability, measured for a training run.
+
+    Attributes:
+        training: the number of the training run.
+        run: the number of the run that measured the trade-off.
+        own_share: the share of the finetuned weights in the model that the training run saved.
+        suggested: the share of the finetuned weights that Hedgerow suggests.
+    """
+
+    training: int
+    run: int
+    own_share: float
+    suggested: float
+    _home: Home
+    _curve: Curve
+
+    @property
+    def points(self) -> pd.DataFrame:
+        """The figures for each share of the finetuned weights.
+
+        Returns:
+            One row per share: share (from 0 for the base encoder to 1), the figures of negation in
+            [0, 1], and of general ability retrieval and sts, if they were measured, and kept (1
+            minus the drift).
+        """
+        import pandas as pd
+
+        names = figure_names(self._curve)
+        rows = [(p.share, *(p.value(name) for name in names)) for p in self._curve.points]
+        return pd.DataFrame(rows, columns=["share", *names])
+
+    def save(self, share: float) -> TrainedEncoder:
+        """Save the model with this share of the finetuned weights, and load it.
+
+        Raises:
+            HedgerowError: the share was not measured, or a model with these weights already exists.
+        """
+        return loaded(save_point(self._home, self.training, _number(share)))
+
+    def __repr__(self) -> str:
+        return f"<Tradeoff of run {self.training}: {len(self._curve.points)} points>"
+
+
+def tradeoff(home: Home, training: int, *, share: float | None, sts: str | Path | None) -> Tradeoff:
+    """See `hedgerow.Project.tradeoff`."""
+    wanted = None if share is None else _number(share)
+    curve = measured_curve(home, training, share=wanted, sts=Path(sts) if sts else None)
+    best = suggested_share(curve)
+    return Tradeoff(training, curve.run, curve.own_share, best, home, curve)
+
+
+def measured_curve(home: Home, training: int, *, share: float | None, sts: Path | None) -> Curve:
+    """The trade-off of a training run. It is measured if a required point is missing.
+
+    Args:
+        training: the number of the training run.
+        share: a share of the finetuned weights that must be one of the points.
+        sts: an STS file to measure general ability on.
+
+    Raises:
+        HedgerowError: as in `request_tradeoff`.
+    """
+    file = read_sts_file(sts) if sts else None
+    with reading(home.engine) as session:
+        finished_training(session, training)
+        curve = curve_of(session, training)
+    if curve is not None and file is None and (share is None or curve.at(share) is not None):
+        return curve
+    with writing(home.engine) as session:
+        run = request_tradeoff(
+            session,
+            home.settings,
+            training=training,
+            sts=file,
+            more_shares=() if share is None else (share,),
+            requested_by=asked_by(session, home.settings),
+        )
+    carry_out(*home, run.id)
+    with reading(home.engine) as session:
+        curve = curve_of(session, training)
+    assert curve is not None  # the run has just stored it
+    return curve
+
+
+def save_point(home: Home, training: int, share: float) -> dict[str, Any]:
+    """Save a measured point as a model, and return the run's result with the model's folder.
+
+    Raises:
+        HedgerowError: as in `request_save`.
+    """
+    with writing(home.engine) as session:
+        author = asked_by(session, home.settings)
+        run = request_save(
+            session, home.settings, training=training, share=share, requested_by=author
+        )
+    return carry_out(*home, run.id)
+
+
+def figure_names(curve: Curve) -> list[str]:
+    """The figures that were measured at every point: negation first, then general ability."""
+    return [*curve.measured(NEGATION), *curve.measured(GENERAL)]
+
+
+def suggested_share(curve: Curve) -> float:
+    """The suggested share, based on the most informative metrics that were measured."""
+    general, negation = axes(curve)
+    return suggested(curve, general=general[0], negation=negation[0])
+
+
+def _number(share: float) -> float:
+    if not isinstance(share, int | float):
+        raise HedgerowError(f"Expected a share from 0 to 1, found {share!r}.")
+    return float(share)
+
+
+def loaded(result: Mapping[str, Any]) -> TrainedEncoder:
+    """Load the model of a finished run, without printing library warnings."""
+    with quietly():
+        from hedgerow.trained import load_trained
+
+        return load_trained(result)

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from curation.anchors.revisions import source_in_use
 from curation.diagnostics.distributions import STATUSES, Scope
 from curation.diagnostics.variant_table import VariantRow, variant_rows
-from curation.importing.variants import ImportVariants
+from curation.formatting import counted
+from curation.importing.column_roles import ColumnRoles
+from curation.importing.variant_preview import Preview
+from curation.importing.variants import (
+    IMPORT_VARIANTS,
+    ImportVariants,
+    Plan,
+    VariantFile,
+    plan,
+)
+from curation.review.actions import find_variant
+from curation.similar import similar_variants
+from curation.tables.files import parts_of_path
+from curation.tables.table import Table, open_table
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Status
 from hedgerow import asked
-from hedgerow.asked import names
-from hedgerow.home import Home
+from hedgerow.asked import names, readable
+from hedgerow.asked import uid as one_uid
+from hedgerow.home import Home, acting
+from hedgerow.progress import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from hedgerow.data.variant_import import VariantImport
 
 
 class Variants:
@@ -120,7 +134,7 @@ class Variants:
         >>> project.variants.add(exported)
         <Added 1 anchor, 2 variants and 2 verdicts of 2 rows>
         """
-        from hedgerow.data.variant_import import import_file, opened
+        from hedgerow.variants import import_file, opened
 
         fields = locals() | {"mapping": mapping or {}, "verdicts": verdicts or {}}
         request = asked.request(ImportVariants, fields)
@@ -135,3 +149,93 @@ def _status(name: str) -> Status:
     if found is None:
         raise HedgerowError(f"Expected a status ({', '.join(STATUSES)}), found {name!r}.")
     return found
+
+
+# -- Importing -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VariantImport:
+    """The result of importing variants, or the preview of a dry run.
+
+    Attributes:
+        plan: the contents of the file, and what is added.
+        result: the result of the run, with its number as ``run``; empty if nothing was stored.
+    """
+
+    plan: Plan
+    result: Mapping[str, Any]
+
+    @property
+    def table(self) -> Table:
+        """The file: its name, its columns, and how it was read."""
+        return self.plan.table
+
+    @property
+    def preview(self) -> Preview:
+        """The variants and verdicts that are added, and the reasons why others are skipped."""
+        return self.plan.preview
+
+    @property
+    def roles(self) -> ColumnRoles:
+        """The role of each column."""
+        return self.plan.staged.facts.roles
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in the file."""
+        return self.plan.staged.facts.rows
+
+    def __repr__(self) -> str:
+        found = self.preview
+        verb = "Added" if self.result else "Would add"
+        return (
+            f"<{verb} {counted(found.anchors, 'anchor')}, {counted(found.variants, 'variant')} and "
+            f"{counted(found.decisions, 'verdict')} of {counted(self.rows, 'row')}>"
+        )
+
+
+def opened(file: Path) -> VariantFile:
+    """The files in this place, and their rows."""
+    with readable(file):
+        parts = parts_of_path(file)
+        return VariantFile(parts, open_table(parts, is_prose=False), file.stem)
+
+
+def import_file(
+    home: Home, request: ImportVariants, file: VariantFile, *, dry_run: bool
+) -> VariantImport:
+    """See `Variants.add` of `hedgerow.variants`."""
+    from hedgerow.running import carry_out  # it loads what runs need, and Project loads this file
+
+    with progress_bar() as report:
+        project = acting(home, report)
+        planned = plan(project, request, file)
+    result: Mapping[str, Any] = {}
+    if (planned.preview.variants or planned.preview.decisions) and not dry_run:
+        result = carry_out(*home, IMPORT_VARIANTS.perform(project, planned).id)
+    return VariantImport(planned, result)
+
+
+_COLUMNS = ("uid", "cosine", "type", "status", "text")
+
+
+def similar(home: Home, uid: str, limit: int) -> pd.DataFrame:
+    """See `hedgerow.Project.similar_variants`."""
+    import pandas as pd
+
+    from curation.similar import KIND as EMBED
+    from hedgerow.running import carry_out_one
+
+    with reading(home.engine) as session:
+        variant = find_variant(session, one_uid(uid))
+        found = similar_variants(session, home.settings, variant, limit=limit)
+    if found.missing:
+        carry_out_one(home.settings, home.engine, EMBED, {})
+        with reading(home.engine) as session:
+            found = similar_variants(session, home.settings, variant, limit=limit)
+    rows = [
+        (one.hit.variant_uid, one.cosine, one.hit.type_id, one.hit.status, one.hit.text)
+        for one in found.found or ()
+    ]
+    return pd.DataFrame(rows, columns=list(_COLUMNS))

@@ -1,1 +1,0 @@
-"""The data of a project: anchors, variants with their decisions, and releases."""

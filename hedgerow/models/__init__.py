@@ -1,1 +1,0 @@
-"""Models that a project trains and evaluates."""
