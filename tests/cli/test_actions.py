@@ -1,4 +1,4 @@
-"""Requests of actions: the options of commands and the keywords of Python methods made from them."""
+"""The requests of actions, and the options and keywords of their faces."""
 
 import importlib
 import inspect
@@ -77,7 +77,7 @@ def test_the_example_of_the_guide_works_and_a_new_field_is_one_line(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("HEDGEROW_HOME", str(tmp_path))
     hedgerow.open().anchors.add(["The lamp is bright.", "The bridge is safe."])
-    app = typer.Typer()
+    app = typer.Typer(rich_markup_mode=None)
     app.command()(importlib.import_module("marking").anchors_mark)
 
     def run(*options: str) -> Result:
