@@ -44,7 +44,7 @@ from curation.diagnostics import distributions, variant_table
 from curation.diagnostics.acceptance import Dimension, outcomes, reject_reasons
 from curation.diagnostics.cue_use import cue_counts
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.opinion_agreement import agreement
+from curation.diagnostics.model_verdicts import agreement
 from curation.diagnostics.opinions import judges
 from curation.overview.funnel import funnel
 from curation.overview.project_settings import open_project

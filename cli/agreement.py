@@ -8,7 +8,7 @@ from rich.table import Table
 
 from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
-from curation.diagnostics.opinion_agreement import Agreement, together
+from curation.diagnostics.model_verdicts import Agreement, together
 from curation.diagnostics.opinions import Judge
 from curation.formatting import counted
 from curation.review.agreement.estimates import Estimate

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, RunId, show, table_of
 from curation.formatting import counted
-from curation.generation.choices import raise_budget
 from curation.generation.judging.opinion_request import KIND as JUDGE
+from curation.generation.ledger import raise_budget
 from curation.generation.request import KIND as GENERATE
 from curation.generation.run import check_alone
 from curation.release.overlap_results import description, description_by_field

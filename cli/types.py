@@ -10,8 +10,13 @@ from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
 from curation.editing.own_types import add_type, change_type, find_type, restore_type, retire_type
 from curation.editing.type_drafts import OwnType, as_written, read_check
 from curation.formatting import counted
-from curation.generation.example_choice import MOST, choose_examples
-from curation.generation.examples import from_rows, role_of, save_with_examples
+from curation.generation.examples import (
+    MOST,
+    choose_examples,
+    from_rows,
+    role_of,
+    save_with_examples,
+)
 from curation.generation.prompts import (
     PROMPTS,
     find_version,
@@ -20,7 +25,7 @@ from curation.generation.prompts import (
     seed_prompts,
 )
 from curation.review.queue import status_counts
-from curation.strict_json import JsonError, read_json
+from curation.tables.json_values import JsonError, read_json
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import ROLES, Role, SurfaceCheck

@@ -85,3 +85,12 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"about {max(1, round(minutes))} min"
     return f"about {minutes / 60:.1f} hours"
+
+
+LETTERS_PER_TOKEN = 4.0
+"""Approximate number for English, according to the providers' own rule of thumb."""
+
+
+def tokens(letters: float) -> int:
+    """Return the approximate number of tokens in a text of this length."""
+    return round(letters / LETTERS_PER_TOKEN)

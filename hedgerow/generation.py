@@ -18,7 +18,7 @@ from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prices import price_of, price_under
 from curation.generation.prompts import JUDGE, find_version, seed_prompts
 from curation.generation.providers.chat.completions import require_key
-from curation.generation.providers.forecast import Forecast, can_forecast, forecast
+from curation.generation.providers.provider_run import Forecast, can_forecast, forecast
 from curation.generation.request import KIND, OPENAI, GenerationRequest
 from curation.generation.run import checked_request, request_generation
 from curation.review.calibration.consistency import of_sample

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -50,17 +50,6 @@ def count_without_cosine(session: Session, encoder_id: int | None) -> int:
     return variants - session.execute(stored).scalar_one()
 
 
-def _has_cosine(encoder_id: int) -> ColumnElement[bool]:
-    return (
-        select(col(VariantCosine.variant_id))
-        .where(
-            col(VariantCosine.variant_id) == Variant.id,
-            col(VariantCosine.encoder_id) == encoder_id,
-        )
-        .exists()
-    )
-
-
 def store_cosines(
     engine: Engine,
     model: Any,
@@ -79,16 +68,14 @@ def store_cosines(
     Returns:
         The number of cosines computed.
     """
+    its = select(col(VariantCosine.variant_id)).where(
+        col(VariantCosine.variant_id) == Variant.id,
+        col(VariantCosine.encoder_id) == encoder_id,
+    )
+    query = select(col(Variant.id)).where(~its.exists())
     with reading(engine) as session:
-        missing = (
-            session.execute(
-                select(col(Variant.id))
-                .where(~_has_cosine(encoder_id))
-                .order_by(col(Variant.anchor_id), col(Variant.id))
-            )
-            .scalars()
-            .all()
-        )
+        ordered = query.order_by(col(Variant.anchor_id), col(Variant.id))
+        missing = session.execute(ordered).scalars().all()
     done = 0
     for start in range(0, len(missing), BLOCK):
         if start and wanted is not None and not wanted():

@@ -136,10 +136,6 @@ def data_state(session: Session) -> DataState:
     return DataState(data_version(session), newest or 0)
 
 
-def _in_use(source_id: int | None) -> ColumnElement[bool]:
-    return Scope(source_id=source_id).condition()
-
-
 def levenshtein_counts(session: Session, source_id: int | None = None) -> list[Count]:
     """Count variants by Levenshtein distance, in characters."""
     query = with_diagnostic(_values(col(Diagnostic.levenshtein), source_id))
@@ -211,7 +207,7 @@ def _values(measure: ColumnElement[int] | Mapped[int], source_id: int | None) ->
     return (
         select(col(Variant.type_id), col(Variant.status), text)
         .select_from(Variant)
-        .where(_in_use(source_id))
+        .where(Scope(source_id=source_id).condition())
         .group_by(col(Variant.status), col(Variant.retired), col(Variant.type_id))
     )
 
@@ -232,7 +228,7 @@ def _with_active_cosine(session: Session, source_id: int | None) -> Select[*tupl
         select()
         .select_from(VariantCosine)
         .join(Variant, col(Variant.id) == col(VariantCosine.variant_id))
-        .where(active, _in_use(source_id))
+        .where(active, Scope(source_id=source_id).condition())
     )
 
 
@@ -252,12 +248,11 @@ def _counts_with_cosine(
 
 def by_type(rows: Iterable[Count], scope: Scope) -> dict[str, dict[int, int]]:
     """Count the variants in the scope by type and value."""
-    found: dict[str, dict[int, int]] = {}
+    found: dict[str, Counter[int]] = {}
     for type_id, status, value, number in rows:
         if scope.holds(type_id, status):
-            values = found.setdefault(type_id, {})
-            values[value] = values.get(value, 0) + number
-    return found
+            found.setdefault(type_id, Counter())[value] += number
+    return dict(found)
 
 
 def totals(rows: Iterable[Count], scope: Scope) -> dict[str, int]:

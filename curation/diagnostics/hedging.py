@@ -70,7 +70,10 @@ def is_flat_hedge(comparison: PairAnalysis) -> bool:
     if insertion.trailing or not insertion.leading:
         if any(word in _LEXICON["elliptic"] for word in concession):
             return False
-        if _ANAPHORS.intersection(concession) and not _is_impression(concession):
+        # It may state the impression that a claim makes ("it may seem odd"), not how sure it is.
+        impression = any(lemma(word) in _IMPRESSION for word in concession)
+        is_impression = impression and not _DOUBT.intersection(concession)
+        if _ANAPHORS.intersection(concession) and not is_impression:
             return not _is_about_claim(concession, _EPISTEMIC | _DOUBT)
     return True
 
@@ -132,11 +135,6 @@ def _is_about_claim(words: Sequence[str], certainty: frozenset[str]) -> bool:
     if rest[:1] and rest[0] in _NOUN_STARTS:
         return bool(_RECALL.intersection(rest))
     return True
-
-
-def _is_impression(words: Sequence[str]) -> bool:
-    """Whether it states the impression a claim makes ("it may seem odd"), not how sure it is."""
-    return any(lemma(word) in _IMPRESSION for word in words) and not _DOUBT.intersection(words)
 
 
 def reports_others(comparison: PairAnalysis) -> bool:

@@ -5,11 +5,11 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -17,8 +17,13 @@ from curation.anchors.revisions import of_current_revision
 from curation.decisions.storing import CHUNK, chunks
 from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
-from curation.diagnostics.opinion_priority import refresh_priority
-from curation.diagnostics.queue_order import queue_keys, reorder, request_reorder, store_queue_keys
+from curation.diagnostics.queue_order import (
+    queue_keys,
+    refresh_priority,
+    reorder,
+    request_reorder,
+    store_queue_keys,
+)
 from curation.encoders.embeddings import PACE
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
 from curation.encoders.registered import encoder_source, is_registered, register_encoder
@@ -216,34 +221,23 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
     model = None if known else load_encoder(source)
     with writing(context.engine) as session:
         encoder = register_encoder(session, name=name, hash_=hash_)
-        if follow:
-            _use_known_name(session, typed=name, known=encoder.name)
+        known_name = encoder.name
+        if follow and name != known_name and get_setting(session, ACTIVE_ENCODER) == name:
+            put_setting(session, ACTIVE_ENCODER, known_name)
+            request_reorder(session)
         missing = count_without_cosine(session, encoder.id)
     if not missing:
         return 0
-    if model is None:
-        model = load_encoder(source)
-    wanted = _is_active(context.engine, encoder.name) if follow else None
+
+    def is_active() -> bool:
+        with reading(context.engine) as session:
+            return bool(get_setting(session, ACTIVE_ENCODER) == known_name)
+
     return store_cosines(
         context.engine,
-        model,
+        model or load_encoder(source),
         encoder_id=encoder.id,
         report=context.update,
-        wanted=wanted,
+        wanted=is_active if follow else None,
         report_pace=partial(context.metric, 0, PACE),
     )
-
-
-def _use_known_name(session: Session, *, typed: str, known: str) -> None:
-    """Rename the active encoder if the project already knows it under another name."""
-    if typed != known and get_setting(session, ACTIVE_ENCODER) == typed:
-        put_setting(session, ACTIVE_ENCODER, known)
-        request_reorder(session)
-
-
-def _is_active(engine: Engine, name: str) -> Callable[[], bool]:
-    def is_active() -> bool:
-        with reading(engine) as session:
-            return bool(get_setting(session, ACTIVE_ENCODER) == name)
-
-    return is_active

@@ -7,8 +7,10 @@ blind mode.
 """
 
 import hashlib
+import re
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ from curation.content_uids import canonical
 from curation.decisions.history import decided_by
 from curation.decisions.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
 from curation.decisions.storing import chunks, refresh_status
-from curation.diagnostics.opinion_priority import refresh_priority
+from curation.diagnostics.queue_order import refresh_priority
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from db.columns import now
 from db.errors import HedgerowError
@@ -131,7 +133,16 @@ def store_opinions(session: Session, opinions: Sequence[NewOpinion], *, reviewer
     session.execute(
         insert(Opinion),
         [
-            _opinion(opinion, decision_id, reviewer_id)
+            {
+                "decision_id": decision_id,
+                "variant_id": opinion.variant_id,
+                "reviewer_id": reviewer_id,
+                "since_version": opinion.since_version,
+                "verdict": opinion.verdict,
+                "suggestion": opinion.suggestion,
+                "certainty": opinion.certainty,
+                "answer_id": opinion.answer_id,
+            }
             for opinion, decision_id in zip(new.values(), ids, strict=True)
         ],
     )
@@ -166,19 +177,6 @@ def _decision(opinion: NewOpinion, reviewer_id: int) -> dict[str, Any]:
         "blind": True,
         "guideline_version": GUIDELINE_VERSION,
         "decided_at": now(),
-    }
-
-
-def _opinion(opinion: NewOpinion, decision_id: int, reviewer_id: int) -> dict[str, Any]:
-    return {
-        "decision_id": decision_id,
-        "variant_id": opinion.variant_id,
-        "reviewer_id": reviewer_id,
-        "since_version": opinion.since_version,
-        "verdict": opinion.verdict,
-        "suggestion": opinion.suggestion,
-        "certainty": opinion.certainty,
-        "answer_id": opinion.answer_id,
     }
 
 
@@ -294,3 +292,44 @@ def show_opinions(
         session.add(OpinionLook(reviewer_id=reviewer_id, variant_id=variant_id))
         session.flush()
     return found
+
+
+# -- A clause about opinions in a reviewing rule --------------------------------------------------
+
+
+VERBS = {"accepted": Verdict.ACCEPT, "edited": Verdict.EDIT, "rejected": Verdict.REJECT}
+"""The verdicts by their names in rules."""
+
+_CLAUSE = re.compile(rf"({'|'.join(VERBS)}) by (.+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class OpinionClause:
+    """``accepted by JUDGE``: whether this judge gave that verdict on the variant's current text."""
+
+    verb: str
+    judge: str
+
+    def __str__(self) -> str:
+        """The clause as text."""
+        return f"{self.verb} by {self.judge}"
+
+    def condition(self) -> ColumnElement[bool]:
+        """The test in SQL; false without an opinion of the judge."""
+        return (
+            select(col(Opinion.decision_id))
+            .join(Reviewer, col(Reviewer.id) == Opinion.reviewer_id)
+            .where(
+                col(Opinion.variant_id) == Variant.id,
+                col(Opinion.since_version) == Variant.since_version,
+                col(Opinion.verdict) == VERBS[self.verb],
+                col(Reviewer.name) == self.judge,
+            )
+            .exists()
+        )
+
+
+def opinion_clause(text: str) -> OpinionClause | None:
+    """Parse the text; None if it is not such a clause."""
+    match = _CLAUSE.fullmatch(text)
+    return OpinionClause(match[1].lower(), match[2].strip()) if match else None

@@ -117,17 +117,13 @@ class PairAnalysis:
             if right - left > 1:
                 yield left + 1, right
 
-    @cached_property
-    def _certainty_replaced(self) -> bool:
-        """Whether the claim itself is about certainty and has changed ('know' to 'no idea')."""
-        return any(stem(word) in _EPISTEMIC for word in self.lost)
-
     def _is_new_epistemic(self, i: int) -> bool:
         """Whether a token is a word of certainty that is unrelated to the anchor's words."""
         if self.text.stems[i] not in _EPISTEMIC or self.origin[i] is not None:
             return False
-        word = self.text.words[i]
-        return not self._certainty_replaced and not self.anchor.has_relative(word)
+        # The claim itself may be about certainty and have changed ('know' to 'no idea').
+        is_replaced = any(stem(word) in _EPISTEMIC for word in self.lost)
+        return not is_replaced and not self.anchor.has_relative(self.text.words[i])
 
     def _framed_in(self, first: int, end: int) -> Iterable[int]:
         """Return the tokens of one stretch that belong to a frame."""
@@ -151,11 +147,7 @@ class PairAnalysis:
         concessive = [i for i in added if words[i] in _CONCESSIVE and words[i - 1] != "anything"]
         linked = [i for i in added if words[i] in _COMPLEMENTIZERS]
         if concessive:
-            return (
-                range(concessive[-1] + 1)
-                if not certain
-                else range(max(concessive[-1], certain[-1]) + 1)
-            )
+            return range(max([concessive[-1], *certain[-1:]]) + 1)
         subject = words[added[0]] if words[1:2] != ["one"] else "no-one"
         if not certain or subject in _QUANTIFIED_SUBJECTS:
             return ()  # "Nobody thinks that P" denies P; "At no point did P" has no frame
@@ -194,13 +186,14 @@ class PairAnalysis:
     # -- negators and affixes -------------------------------------------------------------------
 
     @cached_property
-    def _text_negators(self) -> list[Negator]:
-        return find_negators(self.text)
+    def _negators(self) -> tuple[list[Negator], list[Negator]]:
+        """The negators of the anchor and of the text."""
+        return find_negators(self.anchor), find_negators(self.text)
 
     def new_negators(self, *, main_clause: bool) -> list[Negator]:
         """Return the negators that the text has beyond those of the anchor, class by class."""
-        spare = Counter(negator.kind for negator in self._anchor_negators)
-        found = self._text_negators
+        of_anchor, found = self._negators
+        spare = Counter(negator.kind for negator in of_anchor)
         if main_clause:
             found = [negator for negator in found if negator.first not in self.frame]
         new: list[Negator] = []
@@ -210,10 +203,6 @@ class PairAnalysis:
             else:
                 new.append(negator)
         return sorted(new, key=lambda n: n.first)
-
-    @cached_property
-    def _anchor_negators(self) -> list[Negator]:
-        return find_negators(self.anchor)
 
     def new_affixes(
         self,

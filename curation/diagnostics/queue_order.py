@@ -1,17 +1,20 @@
-"""The two numbers that order the queues, stored with each variant: hardness and suspicion.
+"""The numbers that order the queues, stored with each variant: hardness, suspicion and doubt.
 
-Both depend on the measurements and on two project settings, the active encoder and the Levenshtein
-threshold. When a setting changes, the numbers of all variants are recomputed in blocks while people
-continue to review. The progress is also a setting, written with each block, so that another process
-can continue, and several processes can share the work.
+Hardness and suspicion depend on the measurements and on two project settings, the active encoder
+and the Levenshtein threshold. When a setting changes, they are recomputed for all variants, in
+blocks, while people continue to review. The progress is also a setting, written with each block, so
+that another process can continue, and several processes can share the work.
 """
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, bindparam, func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.storing import chunks
 from curation.diagnostics.measures import Flag, distance_flag, hardness, suspicion
 from curation.project.settings import (
     REORDER_AFTER,
@@ -23,7 +26,7 @@ from curation.project.settings import (
 from curation.taxonomy.project_types import all_types
 from db.engine import reading, writing
 from db.execution import RunContext
-from db.models import Diagnostic, Setting, Variant, VariantCosine
+from db.models import Diagnostic, Opinion, Setting, Variant, VariantCosine, Verdict
 
 KIND = "reorder"
 """The kind of the run that updates the order."""
@@ -180,3 +183,98 @@ def _reorder(session: Session, *, first: int, last: int) -> None:
             flagged,
         )
     store_queue_keys(session, keys)
+
+
+# -- Doubt, by the models' opinions ---------------------------------------------------------------
+#
+# The most doubtful variants are those that a model is unsure about, and those whose opinion
+# contradicts the diagnostics or another model's.
+
+
+UNKNOWN_CERTAINTY = 0.5
+"""The certainty to assume if a model states none."""
+
+NOT_OF_THE_TEXT = Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE
+"""Flags that a good variant may well have, so that they contradict no opinion."""
+
+
+class ModelVerdict(NamedTuple):
+    """A model's verdict and its certainty, in [0, 1] or None."""
+
+    verdict: Verdict
+    certainty: float | None
+
+
+def opinion_priority(opinions: Sequence[ModelVerdict], flags: Flag | None) -> float:
+    """The doubt of a variant, in [0, 1]; 0 without an opinion.
+
+    The doubt is 1 - certainty, or the mean for several opinions. It becomes 0.5 + doubt / 2 if the
+    opinions contradict each other (one accepts the variant as it is, another does not), if one
+    accepts a variant whose text is flagged, or if one does not accept a variant without flags.
+
+    Args:
+        flags: the variant's flags; None if it is not measured, which contradicts nothing.
+    """
+    if not opinions:
+        return 0.0
+    unsure = [
+        1 - (UNKNOWN_CERTAINTY if opinion.certainty is None else opinion.certainty)
+        for opinion in opinions
+    ]
+    mean = sum(unsure) / len(unsure)
+    return 0.5 + mean / 2 if _contradicted(opinions, flags) else mean
+
+
+def _contradicted(opinions: Sequence[ModelVerdict], flags: Flag | None) -> bool:
+    accepts = {opinion.verdict is Verdict.ACCEPT for opinion in opinions}
+    if flags is not None:
+        accepts.add(not flags & ~NOT_OF_THE_TEXT)
+    return len(accepts) > 1
+
+
+def refresh_priority(session: Session, variant_ids: Iterable[int]) -> None:
+    """Update the stored doubt of these variants by the opinions on their current text.
+
+    Variants without such an opinion get 0.
+    """
+    # The variants that have or had an opinion.
+    judged = (
+        select(col(Opinion.decision_id)).where(col(Opinion.variant_id) == col(Variant.id)).exists()
+    )
+    query = (
+        select(col(Variant.id), col(Variant.doubt), col(Diagnostic.flags))
+        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == col(Variant.id))
+        .where((col(Variant.doubt) != 0) | judged)
+        .order_by(col(Variant.id))
+    )
+    for ids in chunks(variant_ids):
+        kept = session.execute(query.where(col(Variant.id).in_(ids))).all()
+        found = _opinions(session, [key for key, *_ in kept])
+        changed = []
+        for key, doubt, flags in kept:
+            fresh = opinion_priority(found[key], None if flags is None else Flag(flags))
+            if fresh != doubt:
+                changed.append({"variant": key, "new_doubt": fresh})
+        if changed:
+            session.connection().execute(
+                update(Variant)
+                .where(col(Variant.id) == bindparam("variant"))
+                .values(doubt=bindparam("new_doubt")),
+                changed,
+            )
+
+
+def _opinions(session: Session, ids: list[int]) -> defaultdict[int, list[ModelVerdict]]:
+    query = (
+        select(col(Opinion.variant_id), col(Opinion.verdict), col(Opinion.certainty))
+        .join(Variant, col(Variant.id) == Opinion.variant_id)
+        .where(
+            col(Opinion.variant_id).in_(ids),
+            col(Opinion.since_version) == col(Variant.since_version),
+        )
+        .order_by(col(Opinion.decision_id))
+    )
+    found: defaultdict[int, list[ModelVerdict]] = defaultdict(list)
+    for variant_id, verdict, certainty in session.execute(query):
+        found[variant_id].append(ModelVerdict(verdict, certainty))
+    return found

@@ -141,8 +141,7 @@ def _cross_validated(
             random_state=0,
         )
         guessed[test] = classifier.fit(rows[train], truth[train]).predict(rows[test])
-    found: list[str] = guessed.tolist()
-    return found
+    return guessed.tolist()
 
 
 def _scores(
@@ -202,18 +201,11 @@ def _telling(
             if surplus[at] <= SURPRISING or len(kept) == TELLING:
                 break
             text = vocabulary[at]
-            if not any(_overlap(text, other.text) for other in kept):
-                kept.append(Ngram(text, int(having[at]), float(share[at]), _negates(text)))
+            padded = [f" {other.text} " for other in kept]
+            if not any(f" {text} " in other or other in f" {text} " for other in padded):
+                negates = bool(find_negators(analyse(text)))
+                kept.append(Ngram(text, int(having[at]), float(share[at]), negates))
     return found
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether one of the n-grams is part of the other."""
-    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
-
-
-def _negates(ngram: str) -> bool:
-    return bool(find_negators(analyse(ngram)))
 
 
 # -- N-grams: sequences of one to three words in the texts ----------------------------------------

@@ -165,13 +165,8 @@ def marks(*, anchor: str, text: str, cue: str | None) -> list[TextMark]:
         found.append(TextMark(tokens[negator.first].start, tokens[negator.last].end, "negator"))
     for i, first, end in comparison.new_affixes(main_clause=True):
         found.append(TextMark(tokens[i].start + first, tokens[i].start + end, "affix"))
-    return _without_overlaps(found)
-
-
-def _without_overlaps(found: list[TextMark]) -> list[TextMark]:
-    """Keep the earlier-listed mark (cue before negator before affix) where two overlap."""
     kept: list[TextMark] = []
-    for mark in found:
+    for mark in found:  # where two overlap, a cue is kept before a negator before an affix
         if all(mark.end <= other.start or mark.start >= other.end for other in kept):
             kept.append(mark)
     return sorted(kept)

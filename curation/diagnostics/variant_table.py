@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -214,20 +214,13 @@ def measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
 
 def _found(session: Session, query: Select[*Columns], wanted: VariantFilter) -> Select[*Columns]:
     """Restrict ``query`` to the matching variants, joining only the tables that are needed."""
-    query = query.select_from(Variant)
+    query = query.select_from(Variant).where(wanted.scope.condition())
     if wanted.levenshtein is not None or wanted.flag is not None:
         query = with_diagnostic(query)
-    if wanted.cosine_bins is not None:
-        query = with_cosine(session, query)
-    return query.where(*_conditions(wanted))
-
-
-def _conditions(wanted: VariantFilter) -> list[ColumnElement[bool]]:
-    conditions = [wanted.scope.condition()]
     if wanted.levenshtein is not None:
-        conditions.append(col(Diagnostic.levenshtein).between(*wanted.levenshtein))
-    if wanted.cosine_bins is not None:
-        conditions.append(cosine_bin().between(*wanted.cosine_bins))
+        query = query.where(col(Diagnostic.levenshtein).between(*wanted.levenshtein))
     if wanted.flag is not None:
-        conditions.append(col(Diagnostic.flags).bitwise_and(int(wanted.flag)) != 0)
-    return conditions
+        query = query.where(col(Diagnostic.flags).bitwise_and(int(wanted.flag)) != 0)
+    if wanted.cosine_bins is not None:
+        query = with_cosine(session, query).where(cosine_bin().between(*wanted.cosine_bins))
+    return query

@@ -23,7 +23,6 @@ from curation.encoders.model_folders import (
 from db.errors import HedgerowError
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -84,22 +83,13 @@ def base_folder(folder: Path) -> Path | None:
     return local_folder(base_of(folder)) if is_adapter(folder) else folder
 
 
-def merge_into(model: SentenceTransformer, folder: Path) -> None:
-    """Add an adapter to the weights of its base encoder, in place.
-
-    Raises:
-        HedgerowError: the adapter is not plain LoRA, is damaged, or does not fit the encoder.
-    """
-    merge_into_transformer(getattr(model[0], "model", None), folder)
-
-
 def merge_into_transformer(transformer: Any, folder: Path) -> None:
     """Add an adapter to the weights of a transformers model, in place.
 
     A model of None has no layers, so no adapter fits it.
 
     Raises:
-        HedgerowError: as in `merge_into`.
+        HedgerowError: the adapter is not plain LoRA, is damaged, or does not fit the model.
     """
     import torch
 

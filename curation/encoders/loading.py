@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.encoders.adapter_folders import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
     base_of,
     is_adapter,
-    merge_into,
+    merge_into_transformer,
     writes_text,
 )
 from curation.encoders.checkpoint_kind import (
@@ -45,7 +45,6 @@ from db.errors import HedgerowError, first_line
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-
 
 DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TRAINED_WEIGHTS_SHA256 = "6ab76edf007a04116d2b9d273c3e6e8ab4f0c876a3485e1c1656dc055ac294b0"
@@ -109,7 +108,12 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
     """
     folder = encoder_folder(name)
     if is_adapter(folder):
-        return _load_adapter(name, kind, device=device)
+        if name == TRAINED_ENCODER:
+            _check_weights(folder / ADAPTER_WEIGHTS, TRAINED_WEIGHTS_SHA256, package="hedgerow")
+        check_only_safetensors(folder)
+        model = load_model(base_of(folder), kind, device=device)
+        merge_into_transformer(getattr(model[0], "model", None), folder)
+        return model
     if name == DEFAULT_ENCODER:
         _check_weights(
             folder / "model.safetensors", DEFAULT_WEIGHTS_SHA256, package=DEFAULT_PACKAGE
@@ -133,17 +137,6 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
         reason = first_line(error)
         raise HedgerowError(f"Could not load the encoder in {str(folder)!r}: {reason}") from error
     return model.eval()
-
-
-def _load_adapter(name: str, kind: str, *, device: str | None) -> Any:
-    """Load an adapter's base model and merge the adapter into it."""
-    folder = encoder_folder(name)
-    if name == TRAINED_ENCODER:
-        _check_weights(folder / ADAPTER_WEIGHTS, TRAINED_WEIGHTS_SHA256, package="hedgerow")
-    check_only_safetensors(folder)
-    model = load_model(base_of(folder), kind, device=device)
-    merge_into(model, folder)
-    return model
 
 
 def check_encoder(name: str, *, must_exist: bool = False) -> None:
@@ -203,25 +196,27 @@ def fingerprint(folder_or_name: Path | str) -> str:
         return plugged_in_fingerprint(str(folder_or_name))
     folder = encoder_folder(str(folder_or_name))
     names = FINGERPRINT_NAMES | ({CHAT_TEMPLATE} if writes_text(folder) else set())
-    files = sorted(
-        (path.relative_to(folder).as_posix(), path)
+    counted = [
+        path
         for path in folder.rglob("*")
-        if path.is_file() and _is_counted(path, folder=folder, names=names)
+        if path.is_file() and (path.name in names or path.suffix in FINGERPRINT_SUFFIXES)
+    ]
+    relative = {path.relative_to(folder): path for path in counted}
+    files = sorted(
+        (place.as_posix(), path)
+        for place, path in relative.items()
+        if not any(part.startswith(".") for part in place.parts)
     )
     if not any(name.endswith(".safetensors") for name, _ in files):
         raise HedgerowError(_no_safetensors(folder))
     digest = hashlib.sha256()
     if is_adapter(folder):
-        digest.update(f"{_identity_of_base(folder)}\n".encode())
+        base = base_of(folder)  # the weights of the default encoder are checked on loading
+        identity = DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
+        digest.update(f"{identity}\n".encode())
     for name, path in files:
         digest.update(f"{name}\0{_sha256(path)}\n".encode())
     return digest.hexdigest()
-
-
-def _identity_of_base(folder: Path) -> str:
-    """Return the hash that identifies an adapter's base. The default is checked on loading."""
-    base = base_of(folder)
-    return DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
 
 
 def _check_weights(weights: Path, expected: str, *, package: str) -> None:
@@ -266,11 +261,6 @@ def _module_folders(folder: Path) -> list[Path]:
         raise HedgerowError(f"Expected a list of modules in {str(listing)!r}: {error}") from error
 
 
-def _is_counted(path: Path, *, folder: Path, names: Collection[str]) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and (path.name in names or path.suffix in FINGERPRINT_SUFFIXES)
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -296,3 +286,62 @@ def loading_logged() -> Iterator[None]:
     finally:
         logging.disable_propagation()
         logging.enable_default_handler()
+
+
+class BareTransformer(NamedTuple):
+    """A transformers model in evaluation mode, with its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+
+def load_transformer(name: str, kind: str) -> BareTransformer:
+    """Load a model with one of transformers' classes onto the best available device.
+
+    Only safetensors are read, and no code from the model folder runs. A LoRA adapter is merged into
+    its base.
+
+    Args:
+        name: a folder, or a name on the Hub.
+        kind: a class name such as 'T5ForConditionalGeneration'.
+
+    Raises:
+        HedgerowError: the model does not exist, the Hub can't be reached, the weights are not
+            safetensors, or some weights are missing.
+    """
+    folder = named = encoder_folder(name)
+    check_only_safetensors(named)
+    if is_adapter(named):
+        folder = encoder_folder(base_of(named))
+        check_only_safetensors(folder)
+    words = named if (named / "tokenizer_config.json").is_file() else folder
+
+    import transformers
+    from sentence_transformers.util import get_device_name
+
+    device = get_device_name()
+    try:
+        with loading_logged():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                str(words), local_files_only=True, trust_remote_code=False
+            )
+            model, found = getattr(transformers, kind).from_pretrained(
+                str(folder),
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+                # CPUs without 16-bit arithmetic are many times slower with 16-bit weights.
+                dtype="auto" if device != "cpu" else "float32",
+            )
+    except Exception as error:  # a third-party folder can fail in any way
+        reason = first_line(error)
+        raise HedgerowError(f"Could not load the model in {str(folder)!r}: {reason}") from error
+    if missing := sorted(found["missing_keys"]):
+        raise HedgerowError(
+            f"Expected all weights of a {kind} in {str(folder)!r}, found none for {missing[0]}; "
+            "choose another model."
+        )
+    if folder != named:
+        merge_into_transformer(model, named)
+    return BareTransformer(model.to(device).eval(), tokenizer)

@@ -72,20 +72,10 @@ def local_folder(name: str) -> Path | None:
         return found
     if is_plugged_in(name):
         return None
-    # Loading the hub's client takes half a second, and few look at a model from there.
-    from huggingface_hub import snapshot_download  # noqa: PLC0415
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError  # noqa: PLC0415
 
     try:
-        return Path(
-            snapshot_download(
-                found,
-                allow_patterns=HUB_FILES,
-                ignore_patterns=HUB_FILES_LEFT_OUT,
-                cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
-                local_files_only=True,
-            )
-        )
+        return _snapshot(found, local_files_only=True)
     except (LocalEntryNotFoundError, HFValidationError):
         return None
 
@@ -99,7 +89,10 @@ def encoder_folder(name: str) -> Path:
     """
     require_files(name)
     found = resolve_encoder(name)
-    return found if isinstance(found, Path) else _downloaded(found)
+    if isinstance(found, Path):
+        return found
+    with hub_answers(found):
+        return _snapshot(found)
 
 
 def require_files(name: str) -> None:
@@ -124,18 +117,18 @@ def _default_folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def _downloaded(name: str) -> Path:
-    """Return a Hub model's folder in the local cache, downloaded without pickles and code."""
+def _snapshot(name: str, *, local_files_only: bool = False) -> Path:
+    """Return a Hub model's folder in the local cache, without pickles and code."""
     # Loading the hub's client takes half a second, and hardly any start of a page needs it.
     from huggingface_hub import snapshot_download  # noqa: PLC0415
 
-    with hub_answers(name):
-        folder = snapshot_download(
-            name,
-            allow_patterns=HUB_FILES,
-            ignore_patterns=HUB_FILES_LEFT_OUT,
-            cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
-        )
+    folder = snapshot_download(
+        name,
+        allow_patterns=HUB_FILES,
+        ignore_patterns=HUB_FILES_LEFT_OUT,
+        cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
+        local_files_only=local_files_only,
+    )
     return Path(folder)
 
 

@@ -49,6 +49,17 @@ class AnswerProblem(StrEnum):
     MADE = "made meanwhile"
 
 
+PASSING = frozenset(
+    {
+        AnswerProblem.RATE_LIMIT,
+        AnswerProblem.TIMEOUT,
+        AnswerProblem.SERVER,
+        AnswerProblem.CONNECTION,
+    }
+)
+"""Problems of the server, for which repeating the call later helps."""
+
+
 class Answer(NamedTuple):
     """An answer and its named parts.
 

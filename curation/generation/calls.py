@@ -6,18 +6,17 @@ give the same calls.
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.generation.answers import AnswerProblem
+from curation.generation.answers import PASSING, AnswerProblem
 from curation.generation.examples import Example, from_rows
 from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
 from curation.generation.prompts import sample_cues
-from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
@@ -172,8 +171,7 @@ def open_calls(
         )
         .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
         .where(
-            col(ModelCall.run_id) == run_id,
-            col(ModelCall.state) == CallState.OPEN,
+            is_open(run_id),
             col(ModelCall.id) > after,
             ~is_free | col(Anchor.retired_at).is_(None),
         )
@@ -186,38 +184,40 @@ def open_calls(
         query = query.where(col(ModelCall.batch) == batch)
     # A thousand calls share one template and its examples in memory.
     rows = session.execute(query).all()
-    examples = _examples(session, {row.prompt_version_id for row, *_ in rows})
+    prompts = {row.prompt_version_id for row, *_ in rows}
+    shown = select(col(PromptVersion.id), col(PromptVersion.examples))
+    examples = {
+        prompt: from_rows(stored)
+        for prompt, stored in session.execute(shown.where(col(PromptVersion.id).in_(prompts)))
+    }
     return [
-        _call(row, uid, language, revision, text, sys.intern(template))._replace(
-            examples=examples[row.prompt_version_id]
+        call_of(row, uid, text, sys.intern(template))._replace(
+            anchor_revision=revision, language=language, examples=examples[row.prompt_version_id]
         )
         for row, uid, language, revision, text, template in rows
     ]
 
 
-def _examples(session: Session, prompts: Collection[int]) -> dict[int, tuple[Example, ...]]:
-    """Return the examples of each prompt version."""
-    query = select(col(PromptVersion.id), col(PromptVersion.examples)).where(
-        col(PromptVersion.id).in_(prompts)
-    )
-    return {prompt: from_rows(rows) for prompt, rows in session.execute(query)}
+def is_open(run_id: int) -> ColumnElement[bool]:
+    """SQL over ``ModelCall``: the call is one of this run and open."""
+    return and_(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
 
 
-def _call(row: ModelCall, uid: str, language: str, revision: int, text: str, template: str) -> Call:
+def call_of(row: ModelCall, anchor_uid: str, text: str, template: str) -> Call:
+    """Return a stored call with its anchor and its template."""
     return Call(
         id=row.id,
         run_id=row.run_id,
         role=row.role,
         anchor_id=row.anchor_id,
-        anchor_revision=revision,
-        anchor_uid=uid,
+        anchor_revision=row.anchor_revision,
+        anchor_uid=anchor_uid,
         text=text,
         prompt_version_id=row.prompt_version_id,
         template=template,
         type_ids=tuple(row.type_ids),
         cues=row.cues,
         attempts=row.attempts,
-        language=language,
     )
 
 
@@ -226,10 +226,9 @@ def close_retired(session: Session, run_id: int) -> None:
 
     They count as failed, so that they can be retried if the anchor is restored.
     """
-    mine = (col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
     session.execute(
         update(ModelCall)
-        .where(*mine)
+        .where(is_open(run_id))
         .values(state=CallState.FAILED, problem=AnswerProblem.RETIRED.value)
     )
 

@@ -1,4 +1,4 @@
-"""Estimate of a run before it starts: calls, tokens, cost and time.
+"""Estimate of a run before it starts: calls, tokens, cost and time. Trials of a request.
 
 Token counts are those that the provider reported for earlier calls to the same model with the same
 prompts, such as a trial on three anchors. Counting tokens locally would require downloading
@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from curation.generation.missing_variants import WantedCalls, count_wanted
 from curation.generation.prompts import prompt_versions
-from curation.generation.providers.forecast import can_forecast
+from curation.generation.providers.provider_run import can_forecast
 from curation.generation.request import KIND, OPENAI, GenerationRequest, ModelRequest
 from db.models import Answer, CallState, ModelCall, Run
 
@@ -191,3 +191,21 @@ def _measured(session: Session, runs: Sequence[int]) -> dict[tuple[str, int], Me
                 None if seconds is None else float(seconds),
             )
     return found
+
+
+def trial_of(request: GenerationRequest) -> GenerationRequest:
+    """The same request for three anchors, to check before the full run."""
+    selection = request.selection
+    limit = min(TRIAL, selection.limit or TRIAL)
+    return request.model_copy(
+        update={
+            "selection": selection.model_copy(update={"limit": limit}),
+            "batch": False,
+            "measure": False,
+        }
+    )
+
+
+def is_trial(run: Run) -> bool:
+    """Whether a run has at most as many anchors as a trial."""
+    return int(run.parameters["selection"]["limit"] or TRIAL + 1) <= TRIAL

@@ -1,14 +1,39 @@
-"""Few-shot examples in a prompt, and prompt versions with examples."""
+"""Choose a few examples that are as diverse as possible.
 
+Candidates are variants in use that a person read and accepted. They only come from training
+anchors, because examples from the validation or test split would leak into its measurements. Edits
+come first, because they show what a model got wrong.
+"""
+
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
-from curation.generation.prompts import EXAMPLES, checked_template, save_copy
+from curation.anchors.revisions import of_current_revision
+from curation.decisions.history import not_retracted
+from curation.decisions.storing import RULE, counts_still
+from curation.diagnostics.side_guessing import words
+from curation.generation.prompts import EXAMPLES, checked_template, save_copy, types_of
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
-from db.models import PromptVersion
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Decision,
+    PromptVersion,
+    Reviewer,
+    ReviewerKind,
+    Split,
+    Status,
+    Variant,
+    Verdict,
+)
 
 # -- few shot -------------------------------------------------------------------------------------
 
@@ -117,3 +142,188 @@ def save_with_examples(
         raise HedgerowError("Expected at least one example, found none.")
     placed = with_place(parent.template if template is None else template)
     return save_copy(session, parent, placed, author_id=author_id, examples=as_rows(examples))
+
+
+MOST = 10
+"""Maximum examples per type."""
+
+POOL = 2_000
+"""Maximum candidates per type, edits and others, chosen at random."""
+
+LONGEST = 400
+"""Maximum characters of an anchor or a variant, since every call pays for the prompt."""
+
+WORDS_A_STEP = 5
+"""Sentences whose lengths differ by this many words differ in one more feature."""
+
+_SALT = "hedgerow/examples/1"
+
+
+def choose_examples(
+    session: Session,
+    role: Role,
+    number: int,
+    *,
+    seed: int = 0,
+    types: Collection[str] = (),
+) -> list[Example]:
+    """Choose up to this many examples per type of a role, in taxonomy order.
+
+    The same decisions, number and seed give the same examples.
+
+    Args:
+        types: ids of the types to include; empty for all types of the role.
+
+    Raises:
+        HedgerowError: no person has accepted a suitable variant.
+    """
+    found = [
+        example
+        for entry in _types(session, role, types)
+        for example in _of_type(session, entry.id, min(number, MOST), seed)
+    ]
+    if not found:
+        raise HedgerowError(
+            "There are no examples: no person has accepted a variant of these types with an "
+            "anchor in the training split. Accept some on the Review page."
+        )
+    return found
+
+
+def _types(session: Session, role: Role, named: Collection[str]) -> list[VariantType]:
+    known = list_types(session)
+    if named:
+        return types_of(role, known, named)
+    return [entry for entry in known if entry.role == role and not entry.imported]
+
+
+def _of_type(session: Session, type_id: str, number: int, seed: int) -> list[Example]:
+    edits = _read(session, type_id, edited=True)
+    known = {example.uid for example in edits}
+    others = [one for one in _read(session, type_id, edited=False) if one.uid not in known]
+    return diverse(edits, others, number=number, seed=seed)
+
+
+def _read(session: Session, type_id: str, *, edited: bool) -> list[Example]:
+    query = (
+        select(
+            col(Variant.uid),
+            col(Variant.type_id),
+            col(Anchor.uid),
+            col(AnchorRevision.text),
+            col(Variant.text),
+            func.coalesce(col(Variant.cue), ""),
+        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, of_current_revision())
+        .where(
+            col(Variant.type_id) == type_id,
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Variant.model_only).is_(False),
+            col(Anchor.split) == Split.TRAIN,
+            col(Anchor.retired_at).is_(None),
+            func.length(col(Variant.text)) <= LONGEST,
+            func.length(col(AnchorRevision.text)) <= LONGEST,
+            _edited_by_a_person() if edited else _read_and_accepted(),
+        )
+        .order_by(col(Variant.random_key), col(Variant.id))
+        .limit(POOL)
+    )
+    return [Example(*row, edited=edited) for row in session.execute(query)]
+
+
+def _read_and_accepted() -> ColumnElement[bool]:
+    """SQL: a person's own 'accept' applies to the variant.
+
+    Acceptance by a rule doesn't count, because nobody read the text.
+    """
+    return (
+        _by_a_person(select(col(Decision.id)))
+        .where(
+            col(Decision.variant_id) == Variant.id,
+            col(Decision.verdict) == Verdict.ACCEPT,
+            ~col(Decision.note).startswith(RULE, autoescape=True),
+            counts_still(),
+        )
+        .exists()
+    )
+
+
+def _edited_by_a_person() -> ColumnElement[bool]:
+    """SQL: the variant is the result of a person's edit that has not been undone."""
+    original = aliased(Variant)
+    return (
+        _by_a_person(select(col(Decision.id)))
+        .join(original, col(original.id) == Decision.variant_id)
+        .where(
+            col(Decision.child_id) == Variant.id,
+            col(Decision.verdict) == Verdict.EDIT,
+            and_(
+                col(original.text) != Variant.text,  # otherwise only the type or the cue changed
+                col(Decision.variant_version) >= col(original.since_version),
+            ),
+        )
+        .exists()
+    )
+
+
+def _by_a_person(query: Select[int]) -> Select[int]:
+    return query.join(Reviewer, col(Reviewer.id) == Decision.reviewer_id).where(
+        col(Reviewer.kind) == ReviewerKind.PERSON, not_retracted()
+    )
+
+
+def diverse(
+    edits: Sequence[Example], others: Sequence[Example], *, number: int, seed: int
+) -> list[Example]:
+    """Choose this many from different anchors, edits first and the most distant first.
+
+    The next one is always the one farthest from its nearest neighbour among those already chosen.
+    Half of the distance is over the sentence's words and length, half over its cue and the words
+    that it adds to its anchor; each is one minus the Jaccard index. A seeded hash decides on the
+    first one and on ties.
+    """
+    chosen: list[Example] = []
+    for group in (edits, others):
+        used = {one.anchor_uid for one in chosen}
+        pool = [one for one in group if one.anchor_uid not in used]
+        pool.sort(key=lambda one: _hashed(one, seed))
+        features = {one.uid: (_sentence(one), _added(one)) for one in (*pool, *chosen)}
+        nearest = {
+            one.uid: min((_distance(features, one, other) for other in chosen), default=1.0)
+            for one in pool
+        }
+        while pool and len(chosen) < number:
+            best = max(pool, key=lambda one: nearest[one.uid])  # break ties by hash
+            chosen.append(best)
+            pool = [one for one in pool if one.anchor_uid != best.anchor_uid]
+            for one in pool:
+                nearest[one.uid] = min(nearest[one.uid], _distance(features, one, best))
+    return chosen
+
+
+def _hashed(example: Example, seed: int) -> str:
+    return hashlib.sha256(f"{_SALT}:{seed}:{example.uid}".encode()).hexdigest()
+
+
+def _sentence(example: Example) -> frozenset[str]:
+    found = words(example.text)
+    return frozenset([*found, f"length {len(found) // WORDS_A_STEP}"])
+
+
+def _added(example: Example) -> frozenset[str]:
+    added = set(words(example.text)) - set(words(example.anchor))
+    return frozenset([*added, f"cue {example.cue}"])
+
+
+_Features = tuple[frozenset[str], frozenset[str]]
+
+
+def _distance(features: dict[str, _Features], one: Example, other: Example) -> float:
+    pairs = zip(features[one.uid], features[other.uid], strict=True)
+    return sum(1 - _jaccard(mine, theirs) for mine, theirs in pairs) / 2
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)

@@ -1,16 +1,22 @@
-"""A run's spending against its budget, and whether the budget allows the next call."""
+"""A run's spending against its budget, whether it allows the next call, and costs by type."""
 
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, case, func, select
+from pydantic import ValidationError
+from sqlalchemy import Engine, case, func, select, update
+from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.generation import prices
+from curation.generation.prices import price_of, spent
 from curation.generation.providers.chat.completions import Reply
-from curation.generation.request import Budget
+from curation.generation.request import KIND, Budget, Price
 from db.columns import not_null
 from db.engine import reading
-from db.models import Answer
+from db.errors import HedgerowError
+from db.models import Answer, ModelCall, PromptVersion, Run, Status, Variant
+from db.runs import STOPPED, get_run
 
 
 @dataclass
@@ -72,7 +78,7 @@ class Ledger:
 
     def cost(self) -> str:
         """Return the spending as text."""
-        return prices.spent(self.money, is_estimate=self.is_estimate)
+        return spent(self.money, is_estimate=self.is_estimate)
 
     def spent(self) -> str:
         """Return the reason for pausing the run."""
@@ -103,3 +109,195 @@ def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
         largest=largest,
         is_estimate=estimates > 0,
     )
+
+
+_CHAT = "chat"
+"""The kind of model, among those for benchmarks, that costs money."""
+
+
+def raise_budget(
+    session: Session, run_id: int, *, money: float | None = None, calls: int | None = None
+) -> None:
+    """Change the spending cap or the cap on calls of a stopped run; None keeps a cap.
+
+    Raises:
+        HedgerowError: as in ``change_budget``; or a cap is not a positive number, or is in money
+            although the run's model has no price.
+    """
+    caps = {"money": money, "calls": calls}
+    given = {name: cap for name, cap in caps.items() if cap is not None}
+    parameters = get_run(session, run_id).parameters
+    if money is not None:
+        _require_prices(session, run_id, parameters)
+    stored = parameters.get("budget", {})
+    try:
+        budget = Budget.model_validate({**stored, **given})
+    except ValidationError as error:
+        raise HedgerowError(
+            f"Expected caps above 0, found {', '.join(f'{cap:g}' for cap in given.values())}."
+        ) from error
+    change_budget(session, run_id, budget)
+
+
+def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -> None:
+    """Refuse a spending cap for a run without a price, since a run keeps its initial price."""
+    asked = parameters.get("models") or [parameters | {"name": parameters.get("model")}]
+    for model in asked:
+        name, price = model["name"], Price(**model.get("price", {}))
+        if not name or model.get("architecture", _CHAT) != _CHAT or price != Price():
+            continue
+        if price_of(session, name) != Price():  # 0 is a valid price if somebody has set it
+            raise HedgerowError(
+                f"A spending cap needs a price, but run {run_id} was started without a price for "
+                f"'{name}'; cap the number of calls instead."
+            )
+
+
+def change_budget(session: Session, run_id: int, budget: Budget) -> None:
+    """Change the budget of a paused run; nothing else changes.
+
+    Raises:
+        HedgerowError: the run is in progress or done, or calls no model.
+    """
+    run = get_run(session, run_id)
+    if "budget" not in run.parameters or run.state not in STOPPED:
+        raise HedgerowError(
+            f"Expected a paused run that calls a model, found run {run_id} ({run.state}); pause "
+            "it first."
+        )
+    parameters = run.parameters | {"budget": budget.model_dump(mode="json")}
+    session.execute(update(Run).where(col(Run.id) == run_id).values(parameters=parameters))
+
+
+# -- Costs per variant and per accepted variant, by prompt version, model and type ----------------
+#
+# The cost of a call, including failed attempts, is divided equally among the types it asked for.
+
+
+class CostRow(NamedTuple):
+    """The cost of one type with one prompt version and model.
+
+    Attributes:
+        cost: US dollars, the type's share.
+        variants: stored variants, in any state.
+        accepted: variants accepted as written or after an edit.
+        is_estimate: whether some costs are estimates because a server reported no tokens.
+    """
+
+    prompt: str
+    version: int
+    provider: str
+    model: str
+    type_id: str
+    calls: int
+    cost: float
+    variants: int
+    accepted: int
+    is_estimate: bool = False
+
+    @property
+    def per_variant(self) -> float | None:
+        """US dollars per variant; None if there are no variants."""
+        return self.cost / self.variants if self.variants else None
+
+    @property
+    def per_accepted(self) -> float | None:
+        """US dollars per accepted variant; None if there are none."""
+        return self.cost / self.accepted if self.accepted else None
+
+
+_Key = tuple[int, int, str]
+
+
+def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
+    """One row for each prompt version, model and type, of one run or of all."""
+    models = {
+        number: (parameters.get("provider", ""), parameters.get("model", ""))
+        for number, parameters in session.execute(
+            select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == KIND)
+        )
+    }
+    spent, calls, estimated = _spent(session, run_id)
+    made, kept = _variants(session, run_id)
+    names = {row.id: row for row in session.execute(select(PromptVersion)).scalars()}
+    rows: dict[tuple[int, tuple[str, str], str], CostRow] = {}
+    for key in dict.fromkeys([*spent, *made]):
+        run, prompt_id, type_id = key
+        origin = models.get(run)
+        if origin is None or prompt_id not in names:
+            continue
+        prompt = names[prompt_id]
+        group = (prompt_id, origin, type_id)
+        old = rows.get(group)
+        rows[group] = CostRow(
+            prompt.name,
+            prompt.version,
+            *origin,
+            type_id,
+            calls=(old.calls if old else 0) + calls[key],
+            cost=(old.cost if old else 0.0) + spent[key],
+            variants=(old.variants if old else 0) + made[key],
+            accepted=(old.accepted if old else 0) + kept[key],
+            is_estimate=(old is not None and old.is_estimate) or key in estimated,
+        )
+    return [rows[key] for key in sorted(rows)]
+
+
+def _spent(
+    session: Session, run_id: int | None
+) -> tuple[defaultdict[_Key, float], defaultdict[_Key, int], set[_Key]]:
+    """Return the share of the cost, the number of calls, and whether some costs are estimates.
+
+    The result is by run, prompt and type. The database sums calls that ask for the same types.
+    """
+    asked = col(ModelCall.type_ids)
+    query = select(
+        col(ModelCall.run_id),
+        col(ModelCall.prompt_version_id),
+        asked,
+        func.count(col(ModelCall.id).distinct()),
+        func.coalesce(func.sum(not_null(col(Answer.cost))), 0.0),
+        func.count(case((col(Answer.is_estimate), 1))),
+    ).join(Answer, col(Answer.call_id) == ModelCall.id)
+    if run_id is not None:
+        query = query.where(col(ModelCall.run_id) == run_id)
+    query = query.group_by(col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked)
+    spent: defaultdict[_Key, float] = defaultdict(float)
+    calls: defaultdict[_Key, int] = defaultdict(int)
+    estimated: set[_Key] = set()
+    for run, prompt_id, type_ids, number, cost, estimates in session.execute(query):
+        for type_id in type_ids:
+            spent[(run, prompt_id, type_id)] += cost / len(type_ids)
+            calls[(run, prompt_id, type_id)] += number
+            if estimates and cost:
+                estimated.add((run, prompt_id, type_id))
+    return spent, calls, estimated
+
+
+def _variants(
+    session: Session, run_id: int | None
+) -> tuple[defaultdict[_Key, int], defaultdict[_Key, int]]:
+    """Count the stored and the accepted variants by run, prompt and type."""
+    query = select(
+        not_null(col(Variant.run_id)),
+        not_null(col(Variant.prompt_version_id)),
+        col(Variant.type_id),
+        col(Variant.status),
+        func.count(),
+    ).where(col(Variant.prompt_version_id).is_not(None))
+    if run_id is not None:
+        query = query.where(col(Variant.run_id) == run_id)
+    query = query.group_by(
+        col(Variant.run_id),
+        col(Variant.prompt_version_id),
+        col(Variant.type_id),
+        col(Variant.status),
+    )
+    made: defaultdict[_Key, int] = defaultdict(int)
+    kept: defaultdict[_Key, int] = defaultdict(int)
+    for run, prompt_id, type_id, status, number in session.execute(query):
+        key = (run, prompt_id, type_id)
+        made[key] += number
+        if status in (Status.ACCEPTED, Status.SUPERSEDED):
+            kept[key] += number
+    return made, kept

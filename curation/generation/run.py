@@ -8,17 +8,15 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.diagnostics import measuring
-from curation.generation.answers import AnswerProblem
+from curation.generation.answers import PASSING, AnswerProblem
 from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
-from curation.generation.event_loop import run_to_end
 from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
-from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.client import ChatModel, run_to_end
 from curation.generation.providers.chat.completions import key_for
 from curation.generation.providers.chat.retries import Asker
-from curation.generation.providers.chat.throttling import PASSING
-from curation.generation.providers.writing_run import (
+from curation.generation.providers.provider_run import (
     carry_out_provider,
     check_provider,
     seed_provider,

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -17,11 +16,12 @@ from curation.decisions.storing import chunks
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call
-from curation.generation.judging.question import Judgement
+from curation.generation.judging.opinion_request import Judgement
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
 from curation.taxonomy.project_types import types_in_use
 from db.columns import now
+from db.engine import insert_new
 from db.models import Anchor, Answer, CallState, ModelCall, Variant
 
 
@@ -83,7 +83,7 @@ def store_attempts(
     ]
     if rows:
         _follow_anchors(session, rows)
-        _insert_new(session, rows)
+        insert_new(session, Variant, rows)
     session.connection().execute(
         update(ModelCall)
         .where(col(ModelCall.id) == bindparam("call"))
@@ -98,7 +98,7 @@ def store_attempts(
                 "call": a.call.id,
                 "new_state": a.state,
                 "number": a.number,
-                "found": _problem(a),
+                "found": a.problems[0].value if a.problems else "",
                 "asked": a.call.anchor_revision,
             }
             for a in attempts
@@ -161,14 +161,8 @@ def cost_of(attempt: Attempt, price: Price) -> float:
     return price.cost(reply.prompt_tokens, reply.completion_tokens) if reply else 0.0
 
 
-def _problem(attempt: Attempt) -> str:
-    return attempt.problems[0].value if attempt.problems else ""
-
-
 def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
     call, reply = attempt.call, attempt.reply
-    prompt_tokens = reply.prompt_tokens if reply else None
-    completion_tokens = reply.completion_tokens if reply else None
     names = ", ".join([*attempt.problems, *(kind.note for kind in attempt.removed)])
     return {
         "run_id": call.run_id,
@@ -182,8 +176,8 @@ def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
         "raw": _storable(reply.raw or reply.refusal) if reply else "",
         "finish_reason": (reply.finish_reason if reply else "")[:80],
         "error": ": ".join(part for part in (names, _storable(attempt.message)) if part),
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
+        "prompt_tokens": reply.prompt_tokens if reply else None,
+        "completion_tokens": reply.completion_tokens if reply else None,
         "cost": cost_of(attempt, price),
         "is_estimate": bool(reply and reply.is_estimate),
         "seconds": attempt.seconds,
@@ -218,10 +212,3 @@ def _variants(attempt: Attempt, *, answer_id: int, origin: Origin) -> list[dict[
             }
         )
     return rows
-
-
-def _insert_new(session: Session, rows: list[dict[str, Any]]) -> None:
-    is_postgresql = session.get_bind().dialect.name == "postgresql"
-    dialect = postgresql if is_postgresql else sqlite
-    insertion = dialect.insert(Variant).on_conflict_do_nothing(index_elements=["uid"])
-    session.connection().execute(insertion, rows)

@@ -21,8 +21,7 @@ from curation.anchors.lookup import source_named
 from curation.decisions.roles import Role, require
 from curation.decisions.storing import RULE, bulk_store_decisions
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.opinion_priority import OpinionClause, opinion_clause
-from curation.diagnostics.opinions import find_judge
+from curation.diagnostics.opinions import OpinionClause, find_judge, opinion_clause
 from curation.project.settings import active_encoder_id
 from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
 from curation.taxonomy.project_types import all_types, list_types

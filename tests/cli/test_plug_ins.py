@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from curation.generation.providers.writing_run import seed_of
+from curation.generation.providers.provider_run import seed_of
 from curation.overview.project_settings import open_project
 from db.engine import reading, writing
 from db.models import Encoder, Source, Variant, VariantCosine

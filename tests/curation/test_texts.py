@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from curation import content_uids as t
 from curation.corpora.corpus import STARTER
 from curation.formatting import decimal, escaped
-from curation.strict_json import JsonError, RepeatedKey, read_json
-from curation.tables.json_values import records
+from curation.tables.json_values import JsonError, RepeatedKey, read_json, records
 from db.errors import HedgerowError
 
 FAMILIES = STARTER.folder / "families.jsonl"

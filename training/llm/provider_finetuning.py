@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from openai.types.fine_tuning import FineTuningJob
 
-from curation.generation.event_loop import run_to_end
-from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.client import ChatModel, run_to_end
 from curation.generation.providers.chat.completions import CallError, key_for, require_key
 from curation.generation.providers.waiting import Waiting
 from curation.release.export.file_formats import (

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from sqlalchemy.orm import Session
 
-from curation.formatting import counted
+from curation.formatting import counted, tokens
 from curation.generation.prices import DATED, dollars, training_price_of
 from curation.generation.providers.chat.completions import address_of, is_own
 from curation.generation.request import Address
 from curation.release.export.file_formats import LEAST
 from curation.release.freezing import get_release
 from curation.release.question_pairs import Arm, count_questions, question_pairs, require_questions
-from curation.token_estimate import tokens
 from db.errors import HedgerowError
 from db.models import Run, Split
 from db.runs import create_run, list_runs, under_way

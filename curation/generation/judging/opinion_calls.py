@@ -6,7 +6,7 @@ opinion to its variant. One call per family would save little, because most of t
 the type, which differs within a family.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -28,10 +28,15 @@ from sqlmodel import col
 
 from curation.anchors.revisions import is_bundled, of_current_revision
 from curation.diagnostics.opinions import judged_by
-from curation.generation.calls import BLOCK, Call, JudgedVariant
+from curation.generation.calls import BLOCK, Call, JudgedVariant, call_of, is_open
 from curation.generation.estimate import RunEstimate, estimate_calls
-from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
-from curation.generation.judging.question import question
+from curation.generation.judging.opinion_request import (
+    KIND,
+    JudgeRequest,
+    judge_of,
+    prompt_of,
+    question,
+)
 from curation.generation.prompts import JUDGE
 from curation.taxonomy.built_in import VariantType
 from db.columns import JsonColumn
@@ -212,9 +217,8 @@ def close_needless(
         still_asked = still_asked.where(
             col(Variant.status) != Status.SUPERSEDED, ~judged_by(reviewer_id)
         )
-    mine = and_(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
     closed = session.connection().execute(
-        update(ModelCall).where(mine, ~still_asked.exists()).values(state=CallState.DONE)
+        update(ModelCall).where(is_open(run_id), ~still_asked.exists()).values(state=CallState.DONE)
     )
     return closed.rowcount
 
@@ -240,34 +244,21 @@ def open_judging(
         .join(AnchorRevision, of_current_revision())
         .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
         .where(
-            col(ModelCall.run_id) == run_id,
-            col(ModelCall.state) == CallState.OPEN,
+            is_open(run_id),
             col(ModelCall.id) > after,
         )
         .order_by(col(ModelCall.id))
         .limit(limit)
     )
-    return [_call(*row) for row in session.execute(query)]
-
-
-def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) -> Call:
-    return Call(
-        id=row.id,
-        run_id=row.run_id,
-        role=row.role,
-        anchor_id=row.anchor_id,
-        anchor_revision=row.anchor_revision,
-        anchor_uid=uid,
-        text=text,
-        prompt_version_id=row.prompt_version_id,
-        template=template,
-        type_ids=(variant.type_id,),
-        cues=row.cues,
-        attempts=row.attempts,
-        judged=JudgedVariant(
-            variant.id, variant.version, variant.since_version, variant.text, variant.cue
-        ),
-    )
+    return [
+        call_of(row, uid, text, template)._replace(
+            type_ids=(variant.type_id,),
+            judged=JudgedVariant(
+                variant.id, variant.version, variant.since_version, variant.text, variant.cue
+            ),
+        )
+        for row, variant, uid, text, template in session.execute(query)
+    ]
 
 
 def example_question(
@@ -311,12 +302,11 @@ def estimate_judging(
     """
     variants, anchors = wanted or count_wanted(session, request)
     prompt = prompt_of(session, request)
-    prompts: Mapping[str, int] = {JUDGE: prompt.id} if prompt else {}
     return estimate_calls(
         session,
         request,
         kind=KIND,
         calls={JUDGE: variants * max(1, request.repeats)},
         anchors=anchors,
-        prompts=prompts,
+        prompts={JUDGE: prompt.id} if prompt else {},
     )

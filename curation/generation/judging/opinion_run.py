@@ -17,25 +17,26 @@ from curation.decisions.storing import chunks
 from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
-from curation.generation.event_loop import run_to_end
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
-from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
-from curation.generation.judging.question import (
-    Judgement,
+from curation.generation.judging.opinion_request import (
+    KIND,
+    JudgeRequest,
+    judge_of,
     judgement_in,
     judgement_model,
     parts_of,
+    prompt_of,
     question,
 )
 from curation.generation.ledger import read_ledger
 from curation.generation.prompts import seed_prompts
+from curation.generation.providers.chat.client import run_to_end
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.chat.retries import Asker, problem_of
 from curation.generation.run import chat_model, require_success
 from curation.generation.run_report import progress
 from curation.generation.storing import Attempt, Origin, store_attempts
 from curation.generation.worker import HELD, Worker
-from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from db.columns import not_null
 from db.engine import reading, writing
@@ -56,15 +57,11 @@ class JudgeAsker(Asker):
 
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
         """Return the prompt of a call, and the schema of its answer."""
-        judged = _judged(call)
-        entry = self._type(call)
+        judged, (entry, *_) = _judged(call), self.asked_types(call)
         prompt = question(
             call.template, anchor=call.text, variant=judged.text, entry=entry, cue=judged.cue
         )
         return prompt, _ANSWER
-
-    def _type(self, call: Call) -> VariantType:
-        return self.asked_types(call)[0]
 
     def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
         """Decide from a reply whether its call is done, has failed, or must be repeated."""
@@ -119,7 +116,7 @@ class JudgeWorker(Worker):
 def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]:
     """Return the opinions in these stored attempts, in the order of their calls."""
     found = {
-        attempt.call.id: (attempt, attempt.judgement)
+        attempt.call.id: (attempt, _judged(attempt.call), attempt.judgement)
         for attempt in attempts
         if attempt.judgement is not None
     }
@@ -129,21 +126,13 @@ def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]
             col(Answer.call_id).in_(ids)
         )
         for answer_id, call_id, number in session.execute(query.order_by(col(Answer.id))):
-            attempt, opinion = found[call_id]
+            attempt, judged, judgement = found[call_id]
             if number == attempt.number:
-                opinions.append(_opinion(attempt.call, opinion, answer_id))
+                ids_of_variant = (judged.variant_id, judged.version, judged.since_version)
+                opinions.append(
+                    NewOpinion(*ids_of_variant, answer_id=answer_id, **judgement._asdict())
+                )
     return opinions
-
-
-def _opinion(call: Call, opinion: Judgement, answer_id: int) -> NewOpinion:
-    judged = _judged(call)
-    return NewOpinion(
-        variant_id=judged.variant_id,
-        version=judged.version,
-        since_version=judged.since_version,
-        answer_id=answer_id,
-        **opinion._asdict(),
-    )
 
 
 def request_opinions(

@@ -9,7 +9,7 @@ from curation.decisions.variant_rows import PERSON
 from curation.decisions.variant_rows import PROVIDER as IMPORTED
 from curation.generation.prompts import PROMPTS
 from curation.generation.providers.interface import Provider
-from curation.generation.providers.rules.provider import Rules
+from curation.generation.providers.rules import Rules
 from curation.generation.request import OPENAI
 from curation.plug_ins import PlugInGroup, PlugIns, failures_of
 from db.errors import HedgerowError

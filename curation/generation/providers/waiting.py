@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from curation.generation.answers import PASSING
 from curation.generation.providers.chat.completions import CallError
-from curation.generation.providers.chat.retries import doubling
-from curation.generation.providers.chat.throttling import PASSING, Gate
+from curation.generation.providers.chat.retries import Gate, doubling
 from db.errors import RunPaused
 from db.execution import RunContext
 from db.models import RunState

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.formatting import tokens
 from curation.release.export.table_rows import MESSAGES, TEXTS, TableColumn
 from curation.tables.spreadsheets import csv_lines
-from curation.token_estimate import tokens
 from db.errors import HedgerowError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from curation.decisions.history import not_retracted
 from curation.decisions.reviewers import whose
 from curation.decisions.storing import RULE, counts_still
 from curation.formatting import counted, percent
-from curation.generation.spent import cost_rows
+from curation.generation.ledger import cost_rows
 from curation.release.export.card_sections import estimates
 from curation.release.selection import selection_of
 from curation.review.agreement.overlap import is_vote

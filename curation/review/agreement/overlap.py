@@ -42,7 +42,7 @@ from curation.anchors.revisions import of_sources
 from curation.decisions.history import not_retracted
 from curation.decisions.reviewers import whose
 from curation.decisions.storing import counts_still, made_by_rule
-from curation.diagnostics.opinion_agreement import knew_opinion
+from curation.diagnostics.model_verdicts import knew_opinion
 from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
 
 _Number = TypeVar("_Number", int, ColumnElement[int])

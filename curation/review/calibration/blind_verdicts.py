@@ -11,7 +11,7 @@ from sqlmodel import col
 from curation.decisions.history import not_retracted
 from curation.decisions.reviewers import whose
 from curation.decisions.storing import chunks, counts_still
-from curation.diagnostics.opinion_agreement import knew_opinion
+from curation.diagnostics.model_verdicts import knew_opinion
 from db.models import Decision, Opinion, Reviewer, ReviewerKind, TypeRow, Variant, Verdict
 
 STRICTEST = (Verdict.REJECT, Verdict.EDIT, Verdict.ACCEPT)

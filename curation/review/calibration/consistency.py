@@ -11,8 +11,13 @@ from sqlmodel import col
 from curation.anchors.revisions import of_current_revision
 from curation.diagnostics.acceptance import Dimension, Outcomes, outcomes
 from curation.generation.judging.opinion_calls import is_asked_about
-from curation.generation.judging.opinion_request import KIND, JudgeRequest, JudgeSelection, judge_of
-from curation.generation.judging.question import read_judgement
+from curation.generation.judging.opinion_request import (
+    KIND,
+    JudgeRequest,
+    JudgeSelection,
+    judge_of,
+    read_judgement,
+)
 from curation.review.agreement.estimates import Estimate
 from curation.review.calibration.figures import exact_share
 from curation.review.calibration.sample import Sample

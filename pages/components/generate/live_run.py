@@ -11,8 +11,7 @@ from curation.formatting import counted
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import can_go_on
-from curation.generation.choices import is_trial
-from curation.generation.estimate import TRIAL
+from curation.generation.estimate import TRIAL, is_trial
 from curation.generation.judging.opinion_request import KIND as JUDGE_KIND
 from curation.generation.prices import dollars, spent
 from curation.generation.request import KIND, OPENAI, Budget

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.diagnostics.opinion_agreement import verdict_counts
+from curation.diagnostics.model_verdicts import verdict_counts
 from curation.diagnostics.opinions import judges
 from curation.formatting import counted, duration
 from curation.generation.estimate import RunEstimate

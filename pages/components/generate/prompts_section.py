@@ -6,8 +6,15 @@ from typing import cast
 import streamlit as st
 
 from curation.formatting import counted
-from curation.generation.example_choice import MOST, choose_examples
-from curation.generation.examples import Example, from_rows, in_words, role_of, save_with_examples
+from curation.generation.examples import (
+    MOST,
+    Example,
+    choose_examples,
+    from_rows,
+    in_words,
+    role_of,
+    save_with_examples,
+)
 from curation.generation.judging.opinion_calls import example_question
 from curation.generation.prompts import (
     JUDGE,

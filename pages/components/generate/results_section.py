@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from curation.generation.choices import is_trial
+from curation.generation.estimate import is_trial
+from curation.generation.ledger import CostRow, cost_rows
 from curation.generation.missing_variants import has_failures
 from curation.generation.request import Which
 from curation.generation.run import calls_by_state
 from curation.generation.run_report import CueRow, cue_rows, missing_types
-from curation.generation.spent import CostRow, cost_rows
 from curation.review.agreement.figures import as_text
 from curation.review.calibration.consistency import PromptAcceptance, acceptance_by_prompt
 from curation.taxonomy.built_in import VariantType

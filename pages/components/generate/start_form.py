@@ -7,8 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from curation.anchors.lookup import has_anchors, source_ids
-from curation.generation.choices import trial_of
-from curation.generation.estimate import TRIAL
+from curation.generation.estimate import TRIAL, trial_of
 from curation.generation.prompts import types_of
 from curation.generation.request import (
     KIND,

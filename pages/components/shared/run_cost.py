@@ -3,8 +3,8 @@
 import streamlit as st
 
 from curation.formatting import counted, duration
-from curation.generation.choices import change_budget
 from curation.generation.estimate import RunEstimate, estimate, newest_answer
+from curation.generation.ledger import change_budget
 from curation.generation.missing_variants import WantedCalls, count_wanted
 from curation.generation.prices import DATED, dollars, quote, set_price
 from curation.generation.request import BATCH_SHARE, OPENAI, Budget, GenerationRequest, Price

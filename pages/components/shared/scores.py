@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from markupsafe import Markup
 
-from curation.diagnostics.opinion_agreement import agreement, together
+from curation.diagnostics.model_verdicts import agreement, together
 from curation.formatting import counted, decimal
 from curation.release.freezing import release_numbers
 from curation.tables.spreadsheets import csv_bytes

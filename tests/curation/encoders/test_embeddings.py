@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from curation.encoders import embeddings as embeddings_module
-from curation.encoders import parallel_encoding
 from curation.encoders.embeddings import (
     MARKS,
     PER_TOKEN,
     characters,
     encode_distinct,
+    for_each_batch,
     length,
     pair_cosines,
+    threads_of,
 )
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.encoders.parallel_encoding import for_each_batch, threads_of
 from db.errors import HedgerowError
 from tests.training.conftest import tiny_encoder as tiny_encoder
 
@@ -86,7 +86,7 @@ def test_embeddings_are_unit_length_and_the_models_own_in_any_company(
 def test_each_distinct_text_is_encoded_once_and_longest_first(
     model: SentenceTransformer, encoded: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel_encoding, "MOST", 1)
+    monkeypatch.setattr(embeddings_module, "MOST", 1)
     texts = TEXTS + FURTHER
     seen: list[tuple[int, int]] = []
     pairs = [(TEXTS[0], text) for text in texts] * 3
@@ -137,7 +137,7 @@ def test_embeddings_are_those_of_one_thread(
 ) -> None:
     texts = [f"{'very ' * (number % 5)}good {number}" for number in range(200)]
     found = encode_distinct(model, texts)
-    monkeypatch.setattr(parallel_encoding, "MOST", 1)
+    monkeypatch.setattr(embeddings_module, "MOST", 1)
     assert threads_of(model) == 1
     np.testing.assert_allclose(found, encode_distinct(model, texts), atol=1e-6)
 

@@ -33,7 +33,7 @@ ANCHORS = 60
 CALLS = 2 * ANCHORS
 CONSTANTS = {
     "curation.generation.providers.chat.retries.FIRST_WAIT": 0.02,
-    "curation.generation.providers.chat.throttling.DOWN_AFTER": 1000,  # a busy machine is slow
+    "curation.generation.providers.chat.retries.DOWN_AFTER": 1000,  # a busy machine is slow
     "curation.generation.providers.waiting.POLL_SECONDS": 0.02,
     "curation.generation.providers.waiting.CHECK_SECONDS": 0.02,
     "curation.generation.providers.batch.polling.CHUNK": 10,

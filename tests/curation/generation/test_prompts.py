@@ -15,11 +15,13 @@ from sqlmodel import col
 from curation.content_uids import anchor_uid, split_of
 from curation.decisions.storing import store_decisions
 from curation.editing.anchors import retire_anchor
-from curation.generation.example_choice import LONGEST, choose_examples, diverse
 from curation.generation.examples import (
     HEADING,
+    LONGEST,
     Example,
     as_rows,
+    choose_examples,
+    diverse,
     from_rows,
     in_words,
     save_with_examples,

@@ -14,18 +14,16 @@ from sqlmodel import col
 from curation.editing.own_types import add_type
 from curation.generation.calls import cue_use
 from curation.generation.estimate import count_wanted, estimate
-from curation.generation.providers import forecast as forecasting
-from curation.generation.providers import writing_run
-from curation.generation.providers.forecast import Forecast, forecast
+from curation.generation.ledger import cost_rows
+from curation.generation.providers import provider_run
+from curation.generation.providers import rules as by_rule
 from curation.generation.providers.installed import provider, provider_class, provider_names
 from curation.generation.providers.interface import WritingTask
+from curation.generation.providers.provider_run import Forecast, answer_of, forecast
 from curation.generation.providers.rules import RULES_VERSION
-from curation.generation.providers.rules import provider as by_rule
-from curation.generation.providers.rules.frames import cue_of, frames_of
-from curation.generation.providers.writing_run import answer_of
+from curation.generation.providers.rules.hedges import cue_of, frames_of
 from curation.generation.request import AnchorSelection, Which
 from curation.generation.run import checked_request
-from curation.generation.spent import cost_rows
 from curation.overview.funnel import funnel
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
@@ -92,7 +90,7 @@ def test_a_run_by_rule_stores_answers_and_variants(
 def test_a_run_that_is_interrupted_continues_to_the_result_of_an_uninterrupted_one(
     local_runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing_run, "TOGETHER", 8)
+    monkeypatch.setattr(provider_run, "TOGETHER", 8)
     write, made = by_rule.write_by_rule, []
 
     def write_some(*args: Any, **how: Any) -> Any:
@@ -139,7 +137,7 @@ def test_a_type_without_rules_is_refused_or_skipped_and_named(local_runs: Runs) 
 def test_a_forecast_of_many_anchors_is_scaled_from_some(
     local_runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forecasting, "INSPECTED", 10)
+    monkeypatch.setattr(provider_run, "INSPECTED", 10)
     found = expected(local_runs, roles=("hedge",))
     assert (found.variants, found.exact) == ({"word": ANCHORS, "phrase": ANCHORS}, False)
     assert str(2 * ANCHORS) in found.sentences()[0] and len(found.sentences()) == 1
@@ -194,7 +192,7 @@ def plug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plug:
     return installer(monkeypatch, tmp_path, "hedgerow.providers", CODE)
 
 
-def answer() -> writing_run.Answer:
+def answer() -> provider_run.Answer:
     types = tuple(known_type(TAXONOMY, name) for name in ("verbal", "word"))
     return answer_of(provider("mine"), WritingTask("It is safe.", "en", types, {}, 1))
 
@@ -265,7 +263,7 @@ def test_a_plug_ins_cost_is_unknown_unless_it_declares_itself_free(
 def test_slow_answers_are_stored_before_many_have_arrived(
     plug: Plug, local_runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing_run, "SECONDS", -1)
+    monkeypatch.setattr(provider_run, "SECONDS", -1)
     plug(
         "import pathlib\n"
         "place = pathlib.Path(__file__).with_name('count')\n"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from curation.corpora.corpus import STARTER
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem, answer_model, parse_answer
-from curation.generation.judging.question import (
+from curation.generation.judging.opinion_request import (
     MAX_COMMENT,
     judgement_model,
     question,

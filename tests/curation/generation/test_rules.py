@@ -18,8 +18,7 @@ from curation.generation.providers.rules.clause import (
     past,
     third,
 )
-from curation.generation.providers.rules.frames import FRAMED, cue_of, frames_of
-from curation.generation.providers.rules.hedges import placeable
+from curation.generation.providers.rules.hedges import FRAMED, PLACEABLE, cue_of, frames_of
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 
@@ -303,9 +302,9 @@ def test_a_cue_that_would_distort_the_statement_gives_way_to_another() -> None:
         ]
         for n in range(400)
     }
-    assert chosen == set(placeable("word"))
+    assert chosen == set(PLACEABLE["word"])
     for type_id in ("word", "phrase"):
-        assert set(placeable(type_id)) <= set(HEDGE_CUES[type_id])
+        assert set(PLACEABLE[type_id]) <= set(HEDGE_CUES[type_id])
 
 
 def test_a_type_of_the_users_own_has_no_rule() -> None:

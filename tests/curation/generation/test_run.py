@@ -14,11 +14,11 @@ from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.generation import run as generation
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import count_calls
-from curation.generation.choices import change_budget, is_trial, trial_of
-from curation.generation.estimate import estimate
-from curation.generation.event_loop import run_to_end
+from curation.generation.estimate import estimate, is_trial, trial_of
+from curation.generation.ledger import change_budget, cost_rows
 from curation.generation.prices import dollars, price_of, set_price
 from curation.generation.prompts import example_anchor
+from curation.generation.providers.chat.client import run_to_end
 from curation.generation.request import KIND, Budget, Price
 from curation.generation.run import check_alone, checked_request, count_left
 from curation.generation.run_report import (
@@ -31,7 +31,6 @@ from curation.generation.run_report import (
     variant_ids,
     written_by,
 )
-from curation.generation.spent import cost_rows
 from curation.review import actions
 from db.columns import now
 from db.engine import reading, writing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.language.wordnet import files as wordnet
+from curation.language import wordnet
 
 SYNSETS = {
     ("adj", "a"): [

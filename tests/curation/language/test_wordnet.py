@@ -11,9 +11,8 @@ from curation.generation.providers.rules.antonym_predicates import (
     affixed_quality,
     other_quality,
 )
-from curation.language.wordnet.adjectives import FILE, antonym_of
-from curation.language.wordnet.extract import LICENCE, main, write
-from curation.language.wordnet.files import first_sense, folder
+from curation.language.wordnet import FILE, antonym_of, first_sense, folder
+from curation.language.wordnet.__main__ import LICENCE, main, write
 from curation.taxonomy.built_in import variant_type
 from db.errors import HedgerowError
 from tests.curation.language.small_wordnet import no_wordnet as no_wordnet

@@ -10,13 +10,15 @@ from curation.diagnostics import model_verdicts
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
 from curation.diagnostics.model_verdicts import (
+    Agreement,
+    agreement,
     apply_switch,
     find_model,
     model_reviewers,
     plan_switch,
+    together,
+    verdict_counts,
 )
-from curation.diagnostics.opinion_agreement import Agreement, agreement, together, verdict_counts
-from curation.diagnostics.opinion_priority import ModelVerdict, opinion_priority
 from curation.diagnostics.opinions import (
     counting_judges,
     has_opinions,
@@ -25,6 +27,7 @@ from curation.diagnostics.opinions import (
     opinions_of,
     show_opinions,
 )
+from curation.diagnostics.queue_order import ModelVerdict, opinion_priority
 from curation.release.summary import review_summary
 from curation.review.queue import Order, next_variant
 from db.execution import execute

@@ -16,11 +16,11 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 
-from curation.generation.choices import raise_budget
+from curation.formatting import tokens
+from curation.generation.ledger import raise_budget
 from curation.generation.prompts import find_version, save_copy, seed_prompts
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.request import Budget, Price
-from curation.token_estimate import tokens
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
 from db.models import RunState

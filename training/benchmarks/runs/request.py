@@ -9,9 +9,9 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from curation.formatting import tokens
 from curation.generation.prompts import seed_prompts
 from curation.generation.request import Budget, Price
-from curation.token_estimate import tokens
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import create_run, under_way

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from curation.encoders.bare_transformers import BareTransformer, load_transformer
+from curation.encoders.loading import BareTransformer, load_transformer
 from db.errors import HedgerowError
 from training.benchmarks.definition import Asks
 from training.benchmarks.scorers.interface import Pair, Progress, Scorer, by_length, finite

@@ -19,7 +19,7 @@ from curation.generation.providers.rules.clause import past, third
 from curation.language.negation import find_negators
 from curation.language.tagging import TaggedWord, tag
 from curation.language.tokens import Analysis, Token
-from curation.language.wordnet.adjectives import antonym_of
+from curation.language.wordnet import antonym_of
 from db.errors import HedgerowError
 from training.evaluation.held_out import Forms
 

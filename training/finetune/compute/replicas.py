@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from curation.encoders.parallel_encoding import products_shared_by, sharing, threads_of
+from curation.encoders.embeddings import products_shared_by, sharing, threads_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -1,13 +1,21 @@
-"""Stores the answers of batches with their calls, and tracks the batch of each open call."""
+"""Stores the answers of batches with their calls, and tracks the batch of each open call.
 
-from collections.abc import Callable, Sequence
+The place of an open call is '', a label for a future batch, or a batch id (``ModelCall.batch``).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.decisions.storing import chunks
 from curation.generation.answers import AnswerProblem
-from curation.generation.calls import Call, count_calls, open_calls
+from curation.generation.calls import Call, count_calls, is_open, open_calls
 from curation.generation.ledger import Ledger
-from curation.generation.providers.batch import open_calls as places
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest, Price
@@ -16,12 +24,58 @@ from curation.generation.unstored_answers import recover, unstored
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import CallState
+from db.models import Anchor, Answer, CallState, ModelCall
 
 Result = TypeVar("Result")
 
 CHUNK = 500
 """Answers stored in one transaction."""
+
+
+def taken_place(session: Session, run_id: int) -> str:
+    """Return the batch or label that open calls have; '' if none."""
+    query = select(col(ModelCall.batch)).where(is_open(run_id), col(ModelCall.batch) != "")
+    return session.execute(query.limit(1)).scalar() or ""
+
+
+def calls_in(session: Session, run_id: int, place: str) -> Iterator[Call]:
+    """Yield all open calls with this batch or label, with one block in memory at a time."""
+    after = 0
+    while block := open_calls(session, run_id, batch=place, after=after):
+        yield from block
+        after = block[-1].id
+
+
+def one_a_role(session: Session, run_id: int) -> list[Call]:
+    """Return the first open call of each role."""
+    query = select(func.min(col(ModelCall.id))).where(is_open(run_id)).group_by(col(ModelCall.role))
+    ids = [call_id for call_id in session.execute(query).scalars() if call_id is not None]
+    return open_calls(session, run_id, ids=ids)
+
+
+def _put(session: Session, run_id: int, ids: Sequence[int], **values: object) -> None:
+    """Set these values in those of these calls that are open."""
+    for some in chunks(ids):
+        its = (col(ModelCall.id).in_(some), is_open(run_id))
+        session.execute(update(ModelCall).where(*its).values(**values))
+
+
+def mean_costs(session: Session, run_id: int, price: Price) -> dict[str, float]:
+    """Return the mean cost of a call by role, from the run's answers so far and this price."""
+    query = (
+        select(
+            col(ModelCall.role),
+            func.avg(col(Answer.prompt_tokens)),
+            func.avg(col(Answer.completion_tokens)),
+        )
+        .join(Answer, col(Answer.call_id) == ModelCall.id)
+        .where(col(ModelCall.run_id) == run_id, col(Answer.prompt_tokens).is_not(None))
+        .group_by(col(ModelCall.role))
+    )
+    return {
+        role: (float(prompt) * price.prompt + float(completion or 0) * price.completion) / 1e6
+        for role, prompt, completion in session.execute(query)
+    }
 
 
 @dataclass
@@ -63,14 +117,21 @@ class BatchStore:
     # -- places ---------------------------------------------------------------------------
 
     def label(self, ids: Sequence[int], label: str) -> None:
-        """Assign these calls to the label of a future batch."""
+        """Assign these calls to a future batch, each with the current revision of its anchor."""
+        its = select(col(Anchor.revision)).where(col(Anchor.id) == col(ModelCall.anchor_id))
         with writing(self.context.engine) as session:
-            places.label(session, self.run_id, ids, label)
+            revision = its.scalar_subquery()
+            _put(session, self.run_id, ids, batch=label, anchor_revision=revision)
 
     def move(self, old: str, new: str) -> int:
         """Move all calls with one batch or label to another; return their number."""
         with writing(self.context.engine) as session:
-            return places.move(session, self.run_id, old, new)
+            moved = session.connection().execute(
+                update(ModelCall)
+                .where(is_open(self.run_id), col(ModelCall.batch) == old)
+                .values(batch=new)
+            )
+            return moved.rowcount
 
     # -- storing --------------------------------------------------------------------------
 
@@ -98,7 +159,7 @@ class BatchStore:
         origin = Origin(self.request.provider, self.request.model)
         with writing(self.context.engine) as session:
             stored = store_attempts(session, attempts, origin=origin, price=price)
-            places.put(session, self.run_id, [attempt.call.id for attempt in attempts], "")
+            _put(session, self.run_id, [attempt.call.id for attempt in attempts], batch="")
         for attempt in stored:
             self.ledger.book_reply(cost_of(attempt, price), attempt.reply)
         self.ended += sum(attempt.state is not CallState.OPEN for attempt in stored)
@@ -106,8 +167,7 @@ class BatchStore:
 
     def store_answers(self, answers: dict[int, Reply | CallError], batch_id: str) -> None:
         """Store answers, by call number, for calls that wait for them in this batch."""
-        with reading(self.context.engine) as session:
-            calls = open_calls(session, self.run_id, ids=list(answers), batch=batch_id)
+        calls = self.read(partial(open_calls, ids=list(answers), batch=batch_id))
         self.store([self._attempt(call, answers[call.id]) for call in calls], self.request.charged)
 
     def count_as_failed(self, batch_id: str, *, expired: bool) -> None:
@@ -117,7 +177,8 @@ class BatchStore:
             if expired
             else CallError(AnswerProblem.SERVER, "The batch ended without an answer to this call.")
         )
-        while calls := self._left_in(batch_id):
+        left = partial(open_calls, batch=batch_id, limit=CHUNK)
+        while calls := self.read(left):
             self.store([self._attempt(call, error) for call in calls], self.request.charged)
 
     def _attempt(self, call: Call, answer: Reply | CallError) -> Attempt:
@@ -128,7 +189,3 @@ class BatchStore:
         model = self.asker.model
         request = model.request(*self.asker.question(call))
         return self.asker.answered(call, number, model.checked(answer, request), tries=number)
-
-    def _left_in(self, batch_id: str) -> list[Call]:
-        with reading(self.context.engine) as session:
-            return open_calls(session, self.run_id, batch=batch_id, limit=CHUNK)

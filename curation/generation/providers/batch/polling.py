@@ -17,7 +17,6 @@ from openai.types import Batch
 from curation.generation.calls import Call
 from curation.generation.ledger import Ledger
 from curation.generation.providers import waiting
-from curation.generation.providers.batch import open_calls as places
 from curation.generation.providers.batch.api import (
     ENDED,
     BatchApi,
@@ -27,7 +26,14 @@ from curation.generation.providers.batch.api import (
     why_failed,
     write_lines,
 )
-from curation.generation.providers.batch.collecting import CHUNK, BatchStore
+from curation.generation.providers.batch.collecting import (
+    CHUNK,
+    BatchStore,
+    calls_in,
+    mean_costs,
+    one_a_role,
+    taken_place,
+)
 from curation.generation.providers.chat.completions import CallError
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.providers.waiting import Waiting, check_server
@@ -81,7 +87,7 @@ class BatchWorker:
         await asyncio.to_thread(self._store.recover)
         self._store.count()
         try:
-            while place := self._store.read(places.taken_place) or await self._choose():
+            while place := self._store.read(taken_place) or await self._choose():
                 await self._carry_out(place)
         finally:
             await self.asker.model.close()
@@ -126,7 +132,7 @@ class BatchWorker:
         This shows immediately whether key and model are right, what the server supports and what an
         answer costs. A batch would show it a day later.
         """
-        for call in self._store.read(places.one_a_role):
+        for call in self._store.read(one_a_role):
             if self.ledger.allows() and self.asker.asked_types(call):
                 self._store.report(0, "Checking model and parameters with one call.")
                 asked = self.asker.attempt(call, call.attempts + 1)
@@ -136,27 +142,24 @@ class BatchWorker:
 
     def _affordable(self) -> tuple[list[int], bool]:
         """Return the next calls that fit into the budget and a file; and whether any is open."""
-        ids: list[int] = []
-        size, money = 0, 0.0
+        ids, size, money = list[int](), 0, 0.0
         cap = self.request.budget.money
         left = float("inf") if cap is None else cap - self.ledger.money
         room = min(self.ledger.room(0.0), self.at_most)
         with reading(self.context.engine) as session:
-            means = places.mean_costs(session, self._store.run_id, self.request.charged)
-            for call in places.calls_in(session, self._store.run_id, ""):
+            means = mean_costs(session, self._store.run_id, self.request.charged)
+            for call in calls_in(session, self._store.run_id, ""):
                 if not self.asker.asked_types(call):  # all of them are retired
                     continue
                 line = self._line(call)
                 size += len(line)
-                money += means.get(call.role, self._bound(line))
+                # Each token is at least one byte.
+                bound = self.request.charged.cost(len(line), self.request.max_tokens)
+                money += means.get(call.role, bound)
                 if len(ids) >= room or size > MAX_BYTES or money > left:
                     return ids, True
                 ids.append(call.id)
         return ids, bool(ids)
-
-    def _bound(self, line: bytes) -> float:
-        """Return an upper bound on a call's cost in US dollars: each token is at least one byte."""
-        return self.request.charged.cost(len(line), self.request.max_tokens)
 
     def _line(self, call: Call) -> bytes:
         return request_line(call.id, self.asker.model.request(*self.asker.question(call)))
@@ -189,7 +192,7 @@ class BatchWorker:
 
     def _write_file(self, path: Path, label: str) -> None:
         with reading(self.context.engine) as session:
-            calls = places.calls_in(session, self._store.run_id, label)
+            calls = calls_in(session, self._store.run_id, label)
             write_lines(path, map(self._line, filter(self.asker.asked_types, calls)))
 
     # -- waiting --------------------------------------------------------------------------

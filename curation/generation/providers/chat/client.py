@@ -6,9 +6,11 @@ with the wait that the server asked for.
 
 import asyncio
 import logging
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import openai
@@ -288,3 +290,20 @@ def response_format(answer: type[BaseModel]) -> dict[str, Any]:
             "strict": True,
         },
     }
+
+
+Result = TypeVar("Result")
+
+
+def run_to_end(calls: Coroutine[Any, Any, Result]) -> Result:
+    """Run the calls to the end, and return their result.
+
+    In a notebook, an event loop is already running, and a thread can only have one. The calls then
+    run in another thread.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(calls)
+    with ThreadPoolExecutor(max_workers=1) as own:
+        return own.submit(asyncio.run, calls).result()

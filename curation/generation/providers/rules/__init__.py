@@ -4,10 +4,12 @@ The rules skip whatever they are not certain about; a model can still write the 
 are deterministic: the same input gives the same output.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.content_uids import canonical
+from curation.decisions.variant_rows import RULES
+from curation.generation.providers.interface import PassedOver, Provider, WritingTask, Written
 from curation.generation.providers.rules.absolute import negate_absolutely
 from curation.generation.providers.rules.antonym_predicates import (
     affixal,
@@ -15,10 +17,10 @@ from curation.generation.providers.rules.antonym_predicates import (
     negated_antonym,
 )
 from curation.generation.providers.rules.clause import Clause, Skipped, SkipReason
-from curation.generation.providers.rules.frames import FRAMED, put_in_frame
-from curation.generation.providers.rules.hedges import hedge
+from curation.generation.providers.rules.hedges import FRAMED, hedge, put_in_frame
 from curation.generation.providers.rules.main_clause import check_one_claim, read_statement
 from curation.generation.providers.rules.verbal import negate_verb
+from curation.language.wordnet import folder
 from curation.taxonomy.built_in import VariantType
 
 RULES_VERSION = 4
@@ -89,3 +91,31 @@ def _write(written: RuleTexts, statement: Clause, type_id: str, cue: str) -> Non
     else:
         raise Skipped(SkipReason.NO_RULE)
     written.texts[type_id], written.cues[type_id] = canonical(text), used
+
+
+WORDNET = "with WordNet"
+"""Recorded as the model of variants if WordNet is installed, because it adds antonyms."""
+
+
+class Rules(Provider):
+    """Writes variants by rule where that is safe."""
+
+    name = RULES
+    label = "Rules, without a model"
+    purpose = (
+        "Writes variants by rule where that is safe, and skips all other anchors. Use it as a "
+        "baseline to compare models with: it costs nothing and needs no API key."
+    )
+    types = RULE_TYPES
+    free = True
+
+    def __init__(self) -> None:
+        self.model = WORDNET if folder() else ""
+
+    def write(self, task: WritingTask) -> Iterator[Written | PassedOver]:
+        """Return what `write_by_rule` writes for the anchor; the seed makes no difference."""
+        made = write_by_rule(task.text, types=task.types, cues=task.cues)
+        for type_id, text in made.texts.items():
+            yield Written(type_id, text, made.cues.get(type_id, ""))
+        for type_id, reason in made.skipped.items():
+            yield PassedOver(type_id, str(reason))

@@ -26,7 +26,7 @@ from curation.generation.providers.rules.verbal import (
     with_not,
 )
 from curation.language.negation import negative_affix
-from curation.language.wordnet.files import Part, first_sense
+from curation.language.wordnet import Part, first_sense
 
 _OBJECTS: dict[str, frozenset[str]] = {
     base: frozenset(words) for base, words in WORDS["objects"].items()

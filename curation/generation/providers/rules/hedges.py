@@ -1,7 +1,8 @@
-"""Hedges: cues that can be placed by rule, in a frame or position that keeps the claim."""
+"""Hedge cues that can be placed by rule, and frames around a whole statement."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
+from pathlib import Path
 
 from curation.content_uids import bucket
 from curation.generation.providers.rules.clause import (
@@ -15,9 +16,9 @@ from curation.generation.providers.rules.clause import (
     participle,
 )
 from curation.generation.providers.rules.main_clause import is_one_clause, is_one_statement
+from curation.generation.providers.rules.scope import check_reasons
 from curation.generation.providers.rules.verbal import is_main_have, lexical_base
 
-_SALT = "hedgerow/rules-cue/1:"
 _FRAMES: dict[str, dict[str, str]] = WORDS["frames"]
 _ADVERBS = frozenset(WORDS["hedging_adverbs"])
 
@@ -49,16 +50,12 @@ _OF_ONESELF = (
 )
 
 
-@lru_cache(maxsize=8)
-def placeable(type_id: str) -> tuple[str, ...]:
-    """Return the cues in the paper's list for a type that the rules can place."""
-    if type_id == "word":
-        return tuple(dict.fromkeys([*_ADVERBS_IN_ORDER, *_MODALS, *_FRAMES["word"]]))
-    return tuple(_FRAMES["phrase"])
-
-
-_ADVERBS_IN_ORDER: Sequence[str] = WORDS["hedging_adverbs"]
 _MODALS = ("may", "might")
+PLACEABLE: dict[str, tuple[str, ...]] = {
+    "word": tuple(dict.fromkeys([*WORDS["hedging_adverbs"], *_MODALS, *_FRAMES["word"]])),
+    "phrase": tuple(_FRAMES["phrase"]),
+}
+"""By type, the cues in the paper's list that the rules can place."""
 
 
 def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
@@ -77,19 +74,17 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
         raise Skipped(SkipReason.COORDINATED)
     if clause.letters[0] == "V" and clause.subject_start > 0 and clause.word(0).endswith("ly"):
         raise Skipped(SkipReason.NO_CUE)
-    for candidate in _candidates(clause.text, type_id, cue):
+    known, salt = PLACEABLE[type_id], f"hedgerow/rules-cue/1:{type_id}:{cue}:"
+    for candidate in _in_order(known, clause.text, salt, first=[cue] if cue in known else ()):
         new = _place(clause, type_id, candidate)
         if new is not None:
             return new, candidate
     raise Skipped(SkipReason.NO_CUE)
 
 
-def _candidates(text: str, type_id: str, cue: str) -> Iterator[str]:
-    """Return the requested cue first, then the others in an order that depends on text and cue."""
-    known = placeable(type_id)
-    if cue in known:
-        yield cue
-    salt = f"{_SALT}{type_id}:{cue}:"
+def _in_order(known: Sequence[str], text: str, salt: str, *, first: Sequence[str]) -> Iterator[str]:
+    """Return the requested cue or frame first, then all in an order that depends on the text."""
+    yield from first
     yield from sorted(known, key=lambda other: bucket(f"{other}|{text}", salt=salt))
 
 
@@ -175,3 +170,97 @@ def _with_modal(clause: Clause, cue: str) -> str | None:
         base = lexical_base(clause)
         new = f"have {participle(base)}" if was else base
     return edited(clause.text, [(verb.start, verb.end, f"{cue} {new}")])
+
+
+# -- Frames: clauses around a whole statement that affirm, weaken, question or deny it ------------
+#
+# Each type has a list in frames/, one frame per line, with '{}' for the statement. Every line was
+# checked against the type's guideline.
+
+
+FRAMED = ("affirmation", "free_hedge", "unsupported", "absolute")
+"""The types that have frames."""
+
+LONGEST_ENCLOSED = 14
+"""Maximum words in a statement that has a frame after it.
+
+After a longer one, the frame seems to belong to the last phrase only.
+"""
+
+_OF_OTHERS = ("free_hedge", "unsupported")
+"""Types whose frames sound odd around facts the writer must know: 'Nobody knows if I am ill'."""
+
+_ONESELF = frozenset("i me myself we us ourselves".split())
+
+_STANCE = frozenset(
+    "certainly definitely surely clearly obviously evidently undoubtedly indeed actually really"
+    " fortunately unfortunately sadly luckily surprisingly however moreover therefore thus hence"
+    " nevertheless otherwise instead meanwhile".split()
+)
+
+
+@cache
+def frames_of(type_id: str) -> tuple[str, ...]:
+    """Return the frames of a type in ``FRAMED``, in file order."""
+    file = Path(__file__).with_name("frames") / f"{type_id}.txt"
+    return tuple(file.read_text(encoding="utf-8").splitlines())
+
+
+def cue_of(frame: str) -> str:
+    """Return a frame's words as stored: 'There is no doubt that', 'Whether … is open'."""
+    return frame.replace("{}", "…").strip("…,: ")
+
+
+def put_in_frame(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
+    """Put the statement in a frame: the requested one if it fits, else one chosen by a hash.
+
+    Returns:
+        The text, and the frame's words.
+
+    Raises:
+        Skipped: no frame fits.
+    """
+    _check(clause, type_id)
+    opening, frames = lowered_opening(clause), frames_of(type_id)
+    asked = [frame for frame in frames if cue == cue_of(frame)]
+    salt = f"hedgerow/rules-frame/1:{type_id}:"
+    for frame in _in_order(frames, clause.text, salt, first=asked):
+        if _fits(clause, frame) and (opening is not None or frame.startswith("{}")):
+            return _filled(clause, frame, opening), cue_of(frame)
+    raise Skipped(SkipReason.NO_CONSTRUCTION)
+
+
+def _check(clause: Clause, type_id: str) -> None:
+    """Raise ``Skipped`` if no frame can apply to the whole statement."""
+    if not is_one_statement(clause):
+        raise Skipped(SkipReason.COORDINATED)
+    check_reasons(clause)  # 'Nobody knows whether he left because …' questions only the reason
+    contrast = any(
+        clause.word(i) == "while" for i in range(clause.end) if clause.letter(i - 1) == ","
+    )
+    if contrast or _STANCE & {clause.word(i) for i in range(clause.end)}:
+        raise Skipped(SkipReason.SCOPE)
+    if clause.subject_start > 0 or (type_id in _OF_OTHERS and _of_oneself(clause)):
+        raise Skipped(SkipReason.NO_CONSTRUCTION)  # 'whether when we arrived, …'
+
+
+def _of_oneself(clause: Clause) -> bool:
+    return bool(_ONESELF & {clause.word(i) for i in range(clause.end)})
+
+
+def _fits(clause: Clause, frame: str) -> bool:
+    before, after = frame.split("{}")
+    if "I" in frame.split() and _of_oneself(clause):
+        return False  # 'I know for a fact that I like it'
+    if before.endswith("that ") and clause.tokens[0].word == "That":
+        return False  # 'that that …'
+    if not after:
+        return True
+    return clause.end <= LONGEST_ENCLOSED and not set(",SWC") & set(clause.letters[: clause.end])
+
+
+def _filled(clause: Clause, frame: str, opening: str | None) -> str:
+    """Insert the statement; its full stop, if it has one, moves to the end of the result."""
+    first, end = clause.tokens[0], clause.tokens[clause.end - 1].end
+    word = first.word if opening is None or frame.startswith("{}") else opening
+    return frame.replace("{}", word + clause.text[first.end : end]) + clause.text[end:]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from curation.encoders.bare_transformers import BareTransformer, load_transformer
+from curation.encoders.loading import BareTransformer, load_transformer
 from db.errors import HedgerowError, first_line
 from training.benchmarks.scorers.interface import Progress, finite
 from training.benchmarks.scorers.prompted.interface import Prompted

@@ -17,12 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from curation.generation.answer_texts import Removed
-from curation.generation.answers import AnswerProblem, read_answer
-from curation.generation.event_loop import run_to_end
-from curation.generation.providers.chat.client import ChatModel
+from curation.generation.answers import PASSING, AnswerProblem, read_answer
+from curation.generation.providers.chat.client import ChatModel, run_to_end
 from curation.generation.providers.chat.completions import CallError, Reply
-from curation.generation.providers.chat.retries import FIRST_WAIT, doubling, problem_of
-from curation.generation.providers.chat.throttling import PASSING, Gate
+from curation.generation.providers.chat.retries import (
+    FIRST_WAIT,
+    Gate,
+    doubling,
+    problem_of,
+)
 from db.errors import HedgerowError, RunPaused
 from training.benchmarks.scorers.interface import Progress
 from training.benchmarks.scorers.prompted.costs import Account, Lines
