@@ -115,45 +115,31 @@ def estimate_calls(
     Args:
         prompts: the prompt version for each role. A role without one has no measurements yet.
     """
-    found = _measured(session, _runs_like(session, request, kind))
+    runs = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
+    asked_for = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
+    alike = [
+        run_id
+        for run_id, parameters in session.execute(runs)
+        if asked_for.items() <= parameters.items()
+    ]
+    found = _measured(session, alike)
     measured = {
         role: found[role, prompt_id]
         for role, prompt_id in prompts.items()
         if calls.get(role) and (role, prompt_id) in found
     }
-    return _estimate(request, anchors, calls, measured)
-
-
-def _estimate(
-    request: ModelRequest,
-    anchors: int,
-    calls: Mapping[str, int],
-    measured: Mapping[str, Measured],
-) -> RunEstimate:
     based_on = sum(some.calls for some in measured.values())
     if any(n and role not in measured for role, n in calls.items()):
         return RunEstimate(anchors, dict(calls), None, None, None, None, based_on)
     asked = {role: n * measured[role].attempts for role, n in calls.items() if n}
     prompt = sum(n * measured[role].prompt_tokens for role, n in asked.items())
     completion = sum(n * measured[role].completion_tokens for role, n in asked.items())
-    seconds = [(n, measured[role].seconds) for role, n in asked.items()]
     took = None
-    if not request.batch and all(each is not None for _, each in seconds):
+    if not request.batch and all(measured[role].seconds is not None for role in asked):
         at_once = min(request.concurrency, max(1, sum(calls.values())))
-        took = sum(n * (each or 0.0) for n, each in seconds) / at_once
+        took = sum(n * (measured[role].seconds or 0.0) for role, n in asked.items()) / at_once
     cost = (prompt * request.charged.prompt + completion * request.charged.completion) / 1e6
     return RunEstimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
-
-
-def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
-    """Return the runs with the same model at the same address."""
-    query = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
-    asked = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
-    return [
-        run_id
-        for run_id, parameters in session.execute(query)
-        if asked.items() <= parameters.items()
-    ]
 
 
 def _measured(session: Session, runs: Sequence[int]) -> dict[tuple[str, int], Measured]:

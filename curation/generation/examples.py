@@ -1,4 +1,4 @@
-"""Choose a few examples that are as diverse as possible.
+"""Few-shot examples: in a prompt, and a choice of a few that are as diverse as possible.
 
 Candidates are variants in use that a person read and accepted. They only come from training
 anchors, because examples from the validation or test split would leak into its measurements. Edits
@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -18,7 +18,6 @@ from curation.decisions.history import not_retracted
 from curation.decisions.storing import RULE, counts_still
 from curation.diagnostics.side_guessing import words
 from curation.generation.prompts import EXAMPLES, checked_template, save_copy, types_of
-from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
@@ -156,8 +155,6 @@ LONGEST = 400
 WORDS_A_STEP = 5
 """Sentences whose lengths differ by this many words differ in one more feature."""
 
-_SALT = "hedgerow/examples/1"
-
 
 def choose_examples(
     session: Session,
@@ -177,9 +174,11 @@ def choose_examples(
     Raises:
         HedgerowError: no person has accepted a suitable variant.
     """
+    known = list_types(session)
+    wanted = [entry for entry in known if entry.role == role and not entry.imported]
     found = [
         example
-        for entry in _types(session, role, types)
+        for entry in (types_of(role, known, types) if types else wanted)
         for example in _of_type(session, entry.id, min(number, MOST), seed)
     ]
     if not found:
@@ -188,13 +187,6 @@ def choose_examples(
             "anchor in the training split. Accept some on the Review page."
         )
     return found
-
-
-def _types(session: Session, role: Role, named: Collection[str]) -> list[VariantType]:
-    known = list_types(session)
-    if named:
-        return types_of(role, known, named)
-    return [entry for entry in known if entry.role == role and not entry.imported]
 
 
 def _of_type(session: Session, type_id: str, number: int, seed: int) -> list[Example]:
@@ -259,10 +251,8 @@ def _edited_by_a_person() -> ColumnElement[bool]:
         .where(
             col(Decision.child_id) == Variant.id,
             col(Decision.verdict) == Verdict.EDIT,
-            and_(
-                col(original.text) != Variant.text,  # otherwise only the type or the cue changed
-                col(Decision.variant_version) >= col(original.since_version),
-            ),
+            col(original.text) != Variant.text,  # otherwise only the type or the cue changed
+            col(Decision.variant_version) >= col(original.since_version),
         )
         .exists()
     )
@@ -288,8 +278,9 @@ def diverse(
     for group in (edits, others):
         used = {one.anchor_uid for one in chosen}
         pool = [one for one in group if one.anchor_uid not in used]
-        pool.sort(key=lambda one: _hashed(one, seed))
-        features = {one.uid: (_sentence(one), _added(one)) for one in (*pool, *chosen)}
+        salt = f"hedgerow/examples/1:{seed}:"
+        pool.sort(key=lambda one: hashlib.sha256(f"{salt}{one.uid}".encode()).digest())
+        features = {one.uid: _features(one) for one in (*pool, *chosen)}
         nearest = {
             one.uid: min((_distance(features, one, other) for other in chosen), default=1.0)
             for one in pool
@@ -303,27 +294,16 @@ def diverse(
     return chosen
 
 
-def _hashed(example: Example, seed: int) -> str:
-    return hashlib.sha256(f"{_SALT}:{seed}:{example.uid}".encode()).hexdigest()
+_Features = tuple[set[str], set[str]]
 
 
-def _sentence(example: Example) -> frozenset[str]:
+def _features(example: Example) -> _Features:
+    """Return those of the sentence, and those of what it adds to its anchor."""
     found = words(example.text)
-    return frozenset([*found, f"length {len(found) // WORDS_A_STEP}"])
-
-
-def _added(example: Example) -> frozenset[str]:
-    added = set(words(example.text)) - set(words(example.anchor))
-    return frozenset([*added, f"cue {example.cue}"])
-
-
-_Features = tuple[frozenset[str], frozenset[str]]
+    added = set(found) - set(words(example.anchor))
+    return {*found, f"length {len(found) // WORDS_A_STEP}"}, {*added, f"cue {example.cue}"}
 
 
 def _distance(features: dict[str, _Features], one: Example, other: Example) -> float:
     pairs = zip(features[one.uid], features[other.uid], strict=True)
-    return sum(1 - _jaccard(mine, theirs) for mine, theirs in pairs) / 2
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)
+    return sum(1 - len(mine & theirs) / len(mine | theirs) for mine, theirs in pairs) / 2

@@ -87,15 +87,11 @@ def wanted_anchors(
             ]
             if asked:
                 found[role].append(WantedAnchor(anchor_id, revision, uid, sum(asked, ())))
-    return found if selection.limit is None else _sampled(found, selection.limit, seed)
-
-
-def _sampled(
-    found: dict[Role, list[WantedAnchor]], limit: int, seed: int
-) -> dict[Role, list[WantedAnchor]]:
+    if selection.limit is None:
+        return found
     uids = {anchor.uid for anchors in found.values() for anchor in anchors}
     salt = f"{_SAMPLE_SALT}:{seed}:"
-    sampled = set(nsmallest(limit, uids, key=lambda uid: bucket(uid, salt=salt)))
+    sampled = set(nsmallest(selection.limit, uids, key=lambda uid: bucket(uid, salt=salt)))
     return {role: [a for a in anchors if a.uid in sampled] for role, anchors in found.items()}
 
 
@@ -158,7 +154,12 @@ def _lacks(
         if selection.which is Which.WITHOUT:
             found.append(_Lack(role, asked, ~_has(asked)))
             continue
-        failed = [col(Anchor.id).in_(_failed(selection.run, role))] if selection.run else []
+        failed = []
+        if selection.run:
+            its = select(col(ModelCall.anchor_id)).where(
+                col(ModelCall.run_id) == selection.run, col(ModelCall.role) == role, _lacking()
+            )
+            failed = [col(Anchor.id).in_(its)]
         found += [
             _Lack(role, (type_id,), and_(~_has((type_id,), _FILLS), *failed)) for type_id in asked
         ]
@@ -175,15 +176,6 @@ def _has(type_ids: Sequence[str], statuses: Sequence[Status] = ()) -> ColumnElem
     if statuses:
         its = its.where(col(Variant.status).in_(statuses))
     return its.correlate(Anchor).exists()
-
-
-def _failed(run_id: int, role: Role) -> Select[int]:
-    """SQL: the anchors whose call in a run failed or got an incomplete answer."""
-    return select(col(ModelCall.anchor_id)).where(
-        col(ModelCall.run_id) == run_id,
-        col(ModelCall.role) == role,
-        (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != ""),
-    )
 
 
 def _anchors(session: Session, selection: AnchorSelection, *columns: Any) -> Select[Any]:

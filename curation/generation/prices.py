@@ -65,8 +65,7 @@ def price_of(session: Session, model: str) -> Price | None:
     A dated name ('gpt-4o-mini-2024-07-18') has the price of its family.
     """
     known = prices(session)
-    name = _family(model, known)
-    return known[name] if name else None
+    return known.get(_family(model, known))
 
 
 def training_price_of(model: str) -> float | None:
@@ -75,8 +74,7 @@ def training_price_of(model: str) -> float | None:
     Every epoch counts. None if unknown.
     """
     known: Mapping[str, float] = _TABLE["training"]
-    name = _family(model, known)
-    return known[name] if name else None
+    return known.get(_family(model, known))
 
 
 def _family(model: str, known: Collection[str]) -> str:
@@ -119,23 +117,18 @@ def price_under(session: Session, model: str, cap: float | None) -> Price:
     return price or Price()
 
 
-def _check_price(price: Price) -> None:
-    for amount in (price.prompt, price.completion):
-        if not 0 <= amount <= LARGEST_PRICE:  # also excludes NaN
-            raise HedgerowError(
-                f"Expected US dollars from 0 to {LARGEST_PRICE:,} per million tokens, found "
-                f"{amount:g}."
-            )
-
-
 def set_price(session: Session, model: str, price: Price | None) -> None:
     """Store the project's price of a model; None removes it.
 
     Raises:
         HedgerowError: the model's name or the price is not valid.
     """
-    if price is not None:
-        _check_price(price)
+    for amount in (price.prompt, price.completion) if price else ():
+        if not 0 <= amount <= LARGEST_PRICE:  # also excludes NaN
+            raise HedgerowError(
+                f"Expected US dollars from 0 to {LARGEST_PRICE:,} per million tokens, found "
+                f"{amount:g}."
+            )
     name = model.strip()
     if price is not None and not name.isprintable():
         raise HedgerowError(

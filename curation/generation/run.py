@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.diagnostics import measuring
 from curation.generation.answers import PASSING, AnswerProblem
-from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
+from curation.generation.calls import close_retired, count_calls, is_open, plan_calls, reopen
 from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
@@ -112,10 +112,8 @@ def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledg
         HedgerowError: no call can succeed.
     """
     ledger = read_ledger(context.engine, context.run.id, request.budget)
-    if request.batch:
-        run_to_end(BatchWorker(context, request, asker, ledger).run())
-    else:
-        run_to_end(Worker(context, request, asker, ledger).run())
+    worker = BatchWorker if request.batch else Worker
+    run_to_end(worker(context, request, asker, ledger).run())
     return ledger
 
 
@@ -149,12 +147,10 @@ def work(context: RunContext) -> dict[str, Any]:
         close_retired(session, run_id)
     if request.measure:
         measuring.work(context)
-    if by_model:
-        counts = require_success(context.engine, run_id)
-    else:  # rules that apply nowhere have still done their work
-        with reading(context.engine) as session:
-            counts = count_calls(session, run_id)
+    if by_model:  # rules that apply nowhere have still done their work
+        require_success(context.engine, run_id)
     with reading(context.engine) as session:
+        counts = count_calls(session, run_id)
         missing = missing_types(session, run_id)
         removed = progress(session, run_id).removed
     return {
@@ -209,36 +205,24 @@ def check_alone(session: Session, run_id: int) -> None:
     Raises:
         HedgerowError: another run is; the message names it.
     """
-    for other in _others_at_work(session, run_id):
-        if shared := _shared(session, run_id, other):
-            raise HedgerowError(
-                f"Run {other} is making {shared:,} of the same calls, so you would pay for them "
-                "twice; wait for it to finish, or cancel it."
-            )
-
-
-def _others_at_work(session: Session, run_id: int) -> list[int]:
-    """Return runs of this kind that are queued or running and whose process is alive."""
-    query = select(col(Run.id)).where(
+    others = select(col(Run.id)).where(
         col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.state).in_(UNFINISHED)
     )
-    found = session.execute(query).scalars().all()
-    return [number for number in found if get_run(session, number).state in UNFINISHED]
-
-
-def _shared(session: Session, run_id: int, other: int) -> int:
-    mine, theirs = aliased(ModelCall), aliased(ModelCall)
-    query = (
+    its = aliased(ModelCall)
+    shared = (
         select(func.count())
-        .select_from(mine)
-        .join(theirs, (col(theirs.key) == mine.key) & (col(theirs.run_id) == other))
-        .where(
-            col(mine.run_id) == run_id,
-            col(mine.state) == CallState.OPEN,
-            col(theirs.state) == CallState.OPEN,
-        )
+        .select_from(ModelCall)
+        .join(its, (col(its.key) == ModelCall.key) & (col(its.state) == CallState.OPEN))
+        .where(is_open(run_id))
     )
-    return session.execute(query).scalar_one()
+    for other in session.execute(others).scalars().all():
+        number = session.execute(shared.where(col(its.run_id) == other)).scalar_one()
+        # The process of the other run must be alive.
+        if number and get_run(session, other).state in UNFINISHED:
+            raise HedgerowError(
+                f"Run {other} is making {number:,} of the same calls, so you would pay for them "
+                "twice; wait for it to finish, or cancel it."
+            )
 
 
 def leave_out_made(session: Session, run_id: int) -> None:
@@ -262,9 +246,7 @@ def leave_out_made(session: Session, run_id: int) -> None:
 def count_left(session: Session, run_id: int) -> int:
     """Number of calls that a run would make if it continued now."""
     needless = _needless(session, run_id)
-    mine = select(func.count()).where(
-        col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN
-    )
+    mine = select(func.count()).where(is_open(run_id))
     if needless is not None:
         mine = mine.where(col(ModelCall.id).not_in(needless))
     return session.execute(mine).scalar_one()

@@ -198,11 +198,8 @@ def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[ShownCal
 
 
 def _in_full(session: Session, call: ModelCall, text: str) -> ShownCall:
-    answers = list(
-        session.execute(
-            select(Answer).where(col(Answer.call_id) == call.id).order_by(col(Answer.id))
-        ).scalars()
-    )
+    query = select(Answer).where(col(Answer.call_id) == call.id).order_by(col(Answer.id))
+    answers = session.execute(query).scalars().all()
     brought = (
         select(col(Variant.type_id), col(Variant.text))
         .where(col(Variant.answer_id).in_([answer.id for answer in answers]))
@@ -260,23 +257,19 @@ def written_by(session: Session, variant: Variant) -> str:
 
 def last_asked(session: Session, kind: str) -> tuple[str, str]:
     """Return model and address of the newest run that called a model; empty if there is none."""
-    query = select(col(Run.parameters)).where(col(Run.kind) == kind).order_by(col(Run.id).desc())
-    for (parameters,) in session.execute(query.limit(INSPECTED)):
-        if parameters.get("model"):
-            return parameters["model"], parameters.get("base_url", "")
-    return "", ""
+    return next(iter(_asked(session, kind)), ("", ""))
 
 
-def models_used(session: Session, kind: str, *, limit: int = INSPECTED) -> list[str]:
+def models_used(session: Session, kind: str) -> list[str]:
     """Return the models that recent runs called, newest first."""
-    query = (
-        select(col(Run.parameters))
-        .where(col(Run.kind) == kind)
-        .order_by(col(Run.id).desc())
-        .limit(limit)
-    )
-    names = [parameters.get("model", "") for (parameters,) in session.execute(query)]
-    return [name for name in dict.fromkeys(names) if name]
+    return list(dict.fromkeys(model for model, _ in _asked(session, kind)))
+
+
+def _asked(session: Session, kind: str) -> list[tuple[str, str]]:
+    """Return model and address of recent runs that called a model, newest first."""
+    query = select(col(Run.parameters)).where(col(Run.kind) == kind).order_by(col(Run.id).desc())
+    recent = session.execute(query.limit(INSPECTED)).scalars()
+    return [(one["model"], one.get("base_url", "")) for one in recent if one.get("model")]
 
 
 def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:

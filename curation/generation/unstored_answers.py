@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
@@ -102,7 +103,7 @@ class Keeper:
                 if wait is None:
                     self._give_up(error)
                     return
-                await self._sleep(wait)
+                await pause(wait, self.stop)
                 self._gather()
             except Exception as error:  # retrying does not help with a bug
                 self._give_up(error)
@@ -115,12 +116,6 @@ class Keeper:
     def _give_up(self, error: Exception) -> None:
         self.is_shut, self._gave_up = True, error
         self.on_trouble(error)
-
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            await asyncio.wait_for(self.stop.wait(), timeout=seconds)
-        except TimeoutError:
-            return
 
     # -- what could not be stored ---------------------------------------------------------
 
@@ -135,6 +130,13 @@ class Keeper:
         except Exception:  # the first error is the cause
             raise unstored(self.context, self._waiting, error) from error
         raise error
+
+
+async def pause(seconds: float, stop: asyncio.Event) -> None:
+    """Sleep, but wake up when the run should stop."""
+    if seconds > 0:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), timeout=seconds)
 
 
 def recover(context: RunContext, store: Store) -> list[Attempt]:

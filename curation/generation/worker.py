@@ -16,7 +16,7 @@ from curation.generation.ledger import Ledger
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
-from curation.generation.unstored_answers import STORE_AGAIN_SECONDS, Keeper, recover
+from curation.generation.unstored_answers import STORE_AGAIN_SECONDS, Keeper, pause, recover
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
@@ -76,7 +76,8 @@ class Worker:
         """
         for attempt in await asyncio.to_thread(recover, self.context, self._store):
             self._book(attempt)
-        counts = await asyncio.to_thread(self._counts)
+        with reading(self.context.engine) as session:
+            counts = count_calls(session, self.context.run.id)
         self.total = sum(counts.values())
         self.done, self.failed = counts[CallState.DONE], counts[CallState.FAILED]
         self._report()
@@ -92,10 +93,6 @@ class Worker:
             await writer
         if self._why is not None:
             raise self._why
-
-    def _counts(self) -> dict[CallState, int]:
-        with reading(self.context.engine) as session:
-            return count_calls(session, self.context.run.id)
 
     # -- making calls ---------------------------------------------------------------------
 
@@ -137,7 +134,7 @@ class Worker:
             try:
                 return await asyncio.to_thread(self._read, after)
             except HedgerowError:
-                await self._pause(wait)
+                await pause(wait, self._stop)
         return await asyncio.to_thread(self._read, after)
 
     def _read(self, after: int) -> Sequence[Call]:
@@ -158,10 +155,12 @@ class Worker:
                 self.ledger.under_way -= 1
             self._keeper.take(attempt)
             self._book(attempt)
-            self._check_server()
+            gate, attempts = self.asker.gate, self.request.attempts
+            if why := gate.why_pause(at_once=self.at_once, attempts=attempts):
+                self._halt(RunPaused(why))
             if attempt.state is not CallState.OPEN:
                 return
-            await self._pause(wait)
+            await pause(wait, self._stop)
 
     async def _may_ask(self) -> bool:
         """Wait until the server and the budget allow an attempt, and count it as begun.
@@ -171,7 +170,7 @@ class Worker:
         """
         while not self._stop.is_set():
             if (closed_for := self.asker.gate.left()) > 0:
-                await self._pause(closed_for)
+                await pause(closed_for, self._stop)
             elif not self._keeper.has_space:
                 await self._booked.wait()
             elif self.ledger.allows():
@@ -192,20 +191,7 @@ class Worker:
         self._booked.set()
         self._booked = asyncio.Event()
 
-    async def _pause(self, seconds: float) -> None:
-        """Sleep, but wake up when the run should stop."""
-        if seconds > 0:
-            try:
-                await asyncio.wait_for(self._stop.wait(), timeout=seconds)
-            except TimeoutError:
-                return
-
     # -- stopping -------------------------------------------------------------------------
-
-    def _check_server(self) -> None:
-        why = self.asker.gate.why_pause(at_once=self.at_once, attempts=self.request.attempts)
-        if why:
-            self._halt(RunPaused(why))
 
     def _halt(self, why: Exception) -> None:
         if self._why is None:

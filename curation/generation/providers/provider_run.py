@@ -1,4 +1,4 @@
-"""Carries out a run by a provider class: the same calls, answers and variants as with a model."""
+"""Forecasts and carries out a run by a provider class, which is stored like a run by a model."""
 
 import json
 import time

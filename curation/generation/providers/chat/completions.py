@@ -73,16 +73,12 @@ def read_json(content: bytes) -> Any:
     try:
         try:
             return json.loads(content)
-        except (
-            ValueError
-        ):  # or contains a number of thousands of digits, which would take longer to detect
-            return json.loads(content, parse_int=_int)
+        except ValueError:  # or it has a number of thousands of digits, which is slower to detect
+            return json.loads(
+                content, parse_int=lambda one: int(one) if len(one) <= MAX_DIGITS else math.inf
+            )
     except (ValueError, RecursionError) as error:
         raise CallError(AnswerProblem.SERVER, "The server's answer is not JSON.") from error
-
-
-def _int(digits: str) -> float:
-    return int(digits) if len(digits) <= MAX_DIGITS else math.inf
 
 
 def read_completion(body: Any) -> Reply:

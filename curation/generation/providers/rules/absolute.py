@@ -9,6 +9,7 @@ from curation.generation.providers.rules.clause import (
     SkipReason,
     base_of,
     edited,
+    keeps_capital,
     lowered_opening,
     third,
 )
@@ -95,18 +96,25 @@ def _no_subject(clause: Clause) -> str | None:
     following = clause.word(start + 1)
     if word in _ONES and clause.head == start:
         return _replaced(clause, start, start, _ONES[word], denied_tail(clause))
-    if following == "of":
-        return _none_of_them(clause) if word in ("some", "most", "many", "each", "one") else None
+    if following == "of":  # 'None of the Xs' for 'Some of the Xs'
+        if word not in ("some", "most", "many", "each", "one"):
+            return None
+        if clause.word(start + 2) not in _OWNED:
+            return None
+        return _replaced(clause, start, start, "none", denied_tail(clause))
     if clause.letter(clause.head) != "N" or "K" in clause.letters[start : clause.head]:
         return None
     if word in ("a", "an", "some", "every", "many", "several", "most", "any"):
-        if word == "any" or following in _PART_OF or clause.letter(start + 1) == "Z":
-            return None
-        if clause.kind == "B" and clause.word(clause.finite + 1) in _OWNED:
-            return None  # 'A typical case was the housewife …' gives an example
-        if word in ("a", "an") and _about_kinds(clause):
-            return None
-        return _replaced(clause, start, start, "no", denied_tail(clause))
+        unfit = (
+            word == "any"
+            or following in _PART_OF
+            or clause.letter(start + 1) == "Z"
+            # 'A typical case was the housewife …' gives an example.
+            or (clause.kind == "B" and clause.word(clause.finite + 1) in _OWNED)
+            # 'No whale is a mammal' is fine for 'A whale is a mammal', but not for 'A third …'.
+            or (word in ("a", "an") and clause.word(clause.head) in _PART_OF)
+        )
+        return None if unfit else _replaced(clause, start, start, "no", denied_tail(clause))
     if (
         clause.letter(start) in "NA"
         and "G" not in clause.letters[start : clause.head]
@@ -116,37 +124,24 @@ def _no_subject(clause: Clause) -> str | None:
     return None
 
 
-def _about_kinds(clause: Clause) -> bool:
-    """'A whale is a mammal': 'No whale is a mammal' is fine, 'A third is enough' is not."""
-    return clause.letter(clause.head) != "N" or clause.word(clause.head) in _PART_OF
-
-
 def _bare_plural(clause: Clause) -> str | None:
     start = clause.subject_start
     token = clause.tokens[start]
-    if token.lower.endswith(("ian", "ese", "ean", "ans")) and token.lower not in _COMMON:
-        return None  # may be a people, whose name keeps its capital
-    if any(clause.tokens[i].tag in ("NP0", "AJC", "AJS") for i in range(start, clause.head + 1)):
-        return None
-    if clause.word(start) in _PAIRS or clause.word(clause.head) in _PAIRS or is_collective(clause):
-        return None
+    unfit = (
+        # It may be a people, whose name keeps its capital.
+        (token.lower.endswith(("ian", "ese", "ean", "ans")) and token.lower not in _COMMON)
+        or any(one.tag in ("NP0", "AJC", "AJS") for one in clause.tokens[start : clause.head + 1])
+        or {clause.word(start), clause.word(clause.head)} & _PAIRS
+        or is_collective(clause)
+    )
     word = token.word
-    if start == 0 and not _is_proper(word):
-        if not is_known(word):
-            return None  # 'Lucullus' is not a plural
-        word = word[0].lower() + word[1:]
+    is_lowered = start == 0 and word[1:].islower() and not keeps_capital(word)
+    if unfit or (is_lowered and not is_known(word)):  # 'Lucullus' is not a plural
+        return None
+    word = word[0].lower() + word[1:] if is_lowered else word
     return _replaced(clause, start, start, f"no {word}", denied_tail(clause))
 
 
-def _is_proper(word: str) -> bool:
-    return (
-        word.lower().removesuffix("s") in _PROPER
-        or word.lower() in _PROPER
-        or not word[1:].islower()
-    )
-
-
-_PROPER = frozenset(WORDS["proper_adjectives"])
 _COMMON = frozenset(
     "beans fans cans pans plans loans means oceans veterans orphans organs civilians librarians"
     " pedestrians guardians magicians musicians politicians technicians physicians vegetarians"
@@ -155,49 +150,31 @@ _COMMON = frozenset(
 )
 
 
-def _none_of_them(clause: Clause) -> str | None:
-    """'None of the Xs' for 'Some of the Xs'; the verb stays unchanged if possible."""
-    if clause.word(clause.subject_start + 2) not in _OWNED:
-        return None
-    edits = denied_tail(clause)
-    return _replaced(clause, clause.subject_start, clause.subject_start, "none", edits)
-
-
 def _no_object(clause: Clause) -> str | None:
     """Write 'has no X', 'contains no X' for 'has an X', 'contains Xs'."""
-    if not _takes_no(clause) or clause.letter(clause.finite - 1) == "V":
+    # 'no' on the object negates the verb: 'have', and states like 'contain'.
+    takes_no = is_main_have(clause) if clause.kind == "H" else clause.lexical_verb in _NO_OBJECT
+    if not takes_no or clause.letter(clause.finite - 1) == "V":
         return None
     check_quantifiers(clause)
     noun = clause.finite + 1
     article = clause.word(noun) in ("a", "an", "some")
     if not article and clause.letter(noun) not in "NA":
         return None
-    last = _end_of_object(clause, noun)
+    phrase = _OBJECT.match(clause.letters[noun : clause.end])
+    last = noun + len(phrase[0] if phrase else "") - 1
     nouns = {clause.word(i) for i in range(noun, last + 1)}
     if clause.letter(last) != "N" or nouns & _NO_HAVE or clause.letter(last + 1) in ("E", "I"):
         return None
-    if clause.tokens[noun].tag == "NP0" or clause.verb.word.startswith(("'", "’")):
-        return None
     token = clause.tokens[noun]
+    if token.tag == "NP0" or clause.is_contracted:
+        return None
     edits = [edit for edit in denied_tail(clause) if edit[0] != token.start]
     change = (token.start, token.end, "no") if article else (token.start, token.start, "no ")
     return edited(clause.text, [*edits, change])
 
 
-def _takes_no(clause: Clause) -> bool:
-    """Whether 'no' on the verb's object negates the verb: 'have', and states like 'contain'."""
-    if clause.kind == "H":
-        return is_main_have(clause)
-    return clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _NO_OBJECT
-
-
-def _end_of_object(clause: Clause, noun: int) -> int:
-    last = noun
-    while clause.letter(last + 1) in ("N", "A", "G", "E") and clause.letter(last) != "N":
-        last += 1
-    while clause.letter(last + 1) == "N":
-        last += 1
-    return last
+_OBJECT = re.compile("N+|.?[AGE]*N*")
 
 
 def _none_of(clause: Clause) -> str | None:
@@ -205,15 +182,17 @@ def _none_of(clause: Clause) -> str | None:
     start, head = clause.subject_start, clause.head
     everyone = clause.word(start) == "all" and start + 1 < head
     owner = start + (1 + (clause.word(start + 1) == "of") if everyone else 0)
-    if clause.tokens[head].tag != "NN2" or "C" in clause.letters[start : clause.subject_end]:
-        return None
-    if clause.tokens[head].word[0].isupper():
-        return None
-    if clause.word(owner) not in _OWNED or clause.word(head) in _PAIRS or is_collective(clause):
-        return None
-    if not everyone and {clause.word(i) for i in range(start, head)} & _PART_OF:
-        return None
-    if clause.letter(clause.finite + 1) in ("D", "d") and clause.kind == "B":
+    unfit = (
+        clause.tokens[head].tag != "NN2"
+        or "C" in clause.letters[start : clause.subject_end]
+        or clause.tokens[head].word[0].isupper()
+        or clause.word(owner) not in _OWNED
+        or clause.word(head) in _PAIRS
+        or is_collective(clause)
+        or (not everyone and {clause.word(i) for i in range(start, head)} & _PART_OF)
+        or (clause.letter(clause.finite + 1) in ("D", "d") and clause.kind == "B")
+    )
+    if unfit:
         return None
     edits = denied_tail(clause)
     word = clause.tokens[owner].lower
@@ -276,7 +255,8 @@ def neither_nor(clause: Clause) -> str | None:
         return None
     if not (_WHOLE.fullmatch(first) and _WHOLE.fullmatch(second)):
         return None
-    edits = [*denied_tail(clause), (*_span(clause, middle), "nor")]
+    conjunction = clause.tokens[middle]
+    edits = [*denied_tail(clause), (conjunction.start, conjunction.end, "nor")]
     if clause.tokens[clause.subject_end - 1].tag in ("NN1", "NN0", "NP0"):
         edits += singular_verb(clause)
     opening = clause.tokens[clause.subject_start]
@@ -289,11 +269,6 @@ def neither_nor(clause: Clause) -> str | None:
     return edited(clause.text, [*edits, (opening.start, opening.end, f"{neither} {word}")])
 
 
-def _span(clause: Clause, position: int) -> tuple[int, int]:
-    token = clause.tokens[position]
-    return token.start, token.end
-
-
 # -- Distinguishes what is true of things together from what is true of each one ------------------
 
 
@@ -304,13 +279,13 @@ _MARKS = frozenset("each together one apart between among jointly side pair coup
 
 def is_collective(clause: Clause) -> bool:
     """Whether the predicate holds for the group as a whole, so that 'none of them' does not fit."""
-    if _MARKS & predicate_words(clause):
-        return True
-    if clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _COLLECTIVE:
-        return True
-    after = clause.after_adverbs()
-    return any(clause.word(i) in _TOGETHER for i in range(clause.finite, after + 2)) or any(
-        _participle_base(clause, i) in _COLLECTIVE for i in range(clause.finite, after + 2)
+    return (
+        not _MARKS.isdisjoint(predicate_words(clause))
+        or clause.lexical_verb in _COLLECTIVE
+        or any(
+            clause.word(i) in _TOGETHER or _participle_base(clause, i) in _COLLECTIVE
+            for i in range(clause.finite, clause.after_adverbs() + 2)
+        )
     )
 
 

@@ -15,6 +15,7 @@ from curation.generation.providers.rules.clause import (
 from curation.generation.providers.rules.qualities import (
     find_quality,
     negated_quality,
+    says_more,
     unable,
     with_antonym,
 )
@@ -107,14 +108,15 @@ def inflected(base: str, tag: str) -> str:
 def _affixed_verb(clause: Clause) -> str | None:
     base = lexical_base(clause)
     antonym = WORDS["affixed_verbs"].get(base)
-    if antonym is None or clause.finite != clause.subject_end or clause.kind != "F":
-        return None
-    following = clause.word(clause.finite + 1)
-    if base == "behave" and clause.letter(clause.finite + 1) not in ("", "P", "S"):
-        return None
-    if clause.letter(clause.finite + 1) in ("T", "I") or (base == "agree" and following != "with"):
-        return None
-    if (base == "approve" and following != "of") or (base == "like" and "T" in clause.tail):
+    word, letter = clause.word(clause.finite + 1), clause.letter(clause.finite + 1)
+    unfit = (
+        (base == "behave" and letter not in ("", "P", "S"))
+        or letter in ("T", "I")
+        or (base == "agree" and word != "with")
+        or (base == "approve" and word != "of")
+        or (base == "like" and "T" in clause.tail)
+    )
+    if antonym is None or unfit or clause.finite != clause.subject_end or clause.kind != "F":
         return None
     check_words(clause, clause.finite + 1, clause.end)
     verb = clause.verb
@@ -147,16 +149,20 @@ def _object_head(clause: Clause) -> str:
 
 def _lack(clause: Clause, *, negated: bool) -> str | None:
     """'lacks a refrigerator' for 'has a refrigerator'."""
-    if clause.kind != "H" or not is_main_have(clause) or clause.finite != clause.subject_end:
-        return None
-    noun = _object_head(clause)
-    article = clause.word(clause.finite + 1)
-    bare = clause.letter(clause.finite + 1) in ("N", "A")
-    if not noun or noun in _NO_HAVE or not (article in ("a", "an") or bare):
-        return None
-    if clause.verb.word.startswith(("'", "’")) or "C" in clause.tail or "I" in clause.tail:
-        return None
-    if "E" in clause.tail[:5] or "T" in clause.tail or clause.letter(clause.head) == "R":
+    noun, following = _object_head(clause), clause.finite + 1
+    fits = (
+        clause.kind == "H"
+        and is_main_have(clause)
+        and not clause.is_contracted
+        and clause.finite == clause.subject_end
+        and clause.letter(clause.head) != "R"
+        and noun
+        and noun not in _NO_HAVE
+        and (clause.word(following) in ("a", "an") or clause.letter(following) in ("N", "A"))
+        and "E" not in clause.tail[:5]
+        and not set("CIT") & set(clause.tail)
+    )
+    if not fits:
         return None
     check_words(clause, clause.finite + 1, clause.end)
     return _changed_verb(clause, "lack", negated=negated)
@@ -183,10 +189,7 @@ def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
         return None
     base = lexical_base(clause)
     antonym = WORDS["lexical_verbs"].get(base)
-    if antonym is None or (negated and base not in _CANCELLING):
-        return None
-    following = clause.letter(clause.finite + 1)
-    if not _takes(clause, base, following):
+    if antonym is None or (negated and base not in _CANCELLING) or not _takes(clause, base):
         return None
     check_words(clause, clause.finite + 1, clause.end)
     if negated:
@@ -196,8 +199,9 @@ def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
     return _changed_verb(clause, antonym, negated=negated)
 
 
-def _takes(clause: Clause, base: str, following: str) -> bool:
+def _takes(clause: Clause, base: str) -> bool:
     """Whether the words after a verb also fit its antonym in the same sense."""
+    following = clause.letter(clause.finite + 1)
     if base in ("remember", "forget"):
         return following == "T"
     if base in _OBJECTS:
@@ -206,20 +210,18 @@ def _takes(clause: Clause, base: str, following: str) -> bool:
         return (following in ("", "P", "V") and base != "decline") or following == "V"
     if base == "succeed":
         return following in ("", "V", "P", "S") and clause.letter(clause.finite + 2) != "G"
-    if base in ("contain", "possess") and following == "d":
-        return False  # 'contains much talk'
-    if base in ("include", "exclude") and "from" in clause.text.split():
-        return False
     if base in ("allow", "permit"):
         return bool(_object_head(clause)) and "T" in clause.tail
     if base in ("increase", "decrease", "strengthen", "weaken", "reduce", "widen", "lengthen"):
         return following in ("", "P", "V", "D", "N", "A") and "by" not in clause.text.split()
-    return following in tuple("DdNARZ")
+    unfit = (base in ("contain", "possess") and following == "d") or (  # 'contains much talk'
+        base in ("include", "exclude") and "from" in clause.text.split()
+    )
+    return following in tuple("DdNARZ") and not unfit
 
 
 def _fail_to(clause: Clause, *, negated: bool) -> str | None:
     """'failed to reach the village' for 'reached it'; 'has failed to' for a perfect."""
-    adverbs = [clause.word(i) for i in range(clause.subject_end, clause.finite)]
     check_words(clause, clause.subject_end, clause.end)
     if clause.kind == "H" and clause.letter(clause.finite + 1) == "E":
         token = clause.tokens[clause.finite + 1]
@@ -232,17 +234,16 @@ def _fail_to(clause: Clause, *, negated: bool) -> str | None:
         ):
             return None
         return edited(clause.text, [(token.start, token.end, f"failed to {base}")])
-    if clause.kind != "F" or adverbs:
+    if clause.kind != "F" or clause.finite > clause.subject_end:
         return None
     base = lexical_base(clause)
-    known = _FAIL if negated else _FAIL_PLAIN
-    if base not in known or "C" in clause.tail or "T" in clause.tail:
-        return None
-    if base == "find" and re.search(r"N(V?A|T|G)", clause.tail):
-        return None  # 'found it useful'
-    if any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end)):
-        return None  # 'failed to perform it ineptly'
-    if clause.letter(clause.finite + 1) not in tuple("DdNARZW") and base not in _FAIL_ALONE:
+    unfit = (
+        base not in (_FAIL if negated else _FAIL_PLAIN)
+        or says_more(clause)  # 'failed to perform it ineptly'
+        or (base == "find" and re.search(r"N(V?A|T|G)", clause.tail))  # 'found it useful'
+        or (clause.letter(clause.finite + 1) not in tuple("DdNARZW") and base not in _FAIL_ALONE)
+    )
+    if unfit:
         return None
     if negated:
         deny_tail(clause)
@@ -263,15 +264,13 @@ _UNFIT = frozenset(WORDS["wordnet_unfit"])
 
 def affixed_quality(word: str, *, participle: bool) -> str | None:
     """'unsafe' for 'safe', 'unlocked' for 'locked'."""
-    group = "affixed_participles" if participle else "affixed"
-    return WORDS[group].get(word) or _by_affix(word, "adj")
+    group = WORDS["affixed_participles" if participle else "affixed"]
+    return group.get(word) or _by_affix(word, "adj")
 
 
 def other_quality(word: str, *, participle: bool) -> str | None:
     """'closed' for 'open', 'vacant' for 'occupied'."""
-    group = "lexical_participles" if participle else "lexical"
-    found: str | None = WORDS[group].get(word)
-    return found
+    return WORDS["lexical_participles" if participle else "lexical"].get(word)
 
 
 def affixed_adverb(word: str) -> str | None:

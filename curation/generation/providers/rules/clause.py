@@ -70,6 +70,16 @@ class Clause(NamedTuple):
         return self.letters[self.finite]
 
     @property
+    def is_contracted(self) -> bool:
+        """Whether the finite verb is contracted with its subject: "they've"."""
+        return self.verb.word.startswith(("'", "’"))
+
+    @property
+    def lexical_verb(self) -> str:
+        """The base of the finite verb if it is a lexical verb; '' if not, or if it is uncertain."""
+        return base_of(self.verb.word, self.verb.tag) if self.kind == "F" else ""
+
+    @property
     def tail(self) -> str:
         return self.letters[self.finite + 1 : self.end]
 
@@ -135,9 +145,9 @@ def lowered_opening(clause: Clause) -> str | None:
         return None
     if noun and following.word[0].isupper():
         return word  # 'Aunt Vera', 'Lake Orvane'
-    if noun and first.tag != "NN2" and clause.head == clause.subject_start == 0:
-        return None  # 'Kit' or 'copper'?
-    if noun and clause.letter(1) == "K" and first.tag != "NN2":
+    # 'Kit' or 'copper'?
+    is_unclear = clause.head == clause.subject_start == 0 or clause.letter(1) == "K"
+    if noun and first.tag != "NN2" and is_unclear:
         return None
     return word[0].lower() + word[1:]
 
@@ -151,39 +161,36 @@ def keeps_capital(word: str) -> bool:
 # -- forms ----------------------------------------------------------------------------------------
 
 
-_IRREGULAR: dict[str, tuple[str, str]] = {
-    line.split()[0]: (line.split()[1], line.split()[2]) for line in WORDS["irregular_verbs"]
+_IRREGULAR: dict[str, tuple[list[str], list[str]]] = {
+    base: (past.split("/"), participle.split("/"))
+    for base, past, participle in map(str.split, WORDS["irregular_verbs"])
 }
-_BASE_OF_PAST: dict[str, list[str]] = {}
-_BASE_OF_PARTICIPLE: dict[str, list[str]] = {}
+_BASES: dict[tuple[str, str], list[str]] = {}
+"""The bases of an irregular form, by tag."""
 for _base, (_past, _participle) in _IRREGULAR.items():
-    for _form in _past.split("/"):
-        _BASE_OF_PAST.setdefault(_form, []).append(_base)
-    for _form in _participle.split("/"):
-        _BASE_OF_PARTICIPLE.setdefault(_form, []).append(_base)
+    for _tag, _form in [*(("VVD", one) for one in _past), *(("VVN", one) for one in _participle)]:
+        _BASES.setdefault((_tag, _form), []).append(_base)
 
 _DOUBLED_LATE = frozenset(WORDS["doubling_verbs"])
 _CVC = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
 
 
 def _ed(base: str) -> str:
-    if base.endswith("e"):
-        return base + "d"
     if re.search(r"[^aeiou]y$", base):
         return base[:-1] + "ied"
     if _CVC.match(base) or base in _DOUBLED_LATE:
         return base + base[-1] + "ed"
-    return base + "ed"
+    return base.removesuffix("e") + "ed"
 
 
 def past(base: str) -> str:
     """'plan': 'planned', 'go': 'went'."""
-    return _IRREGULAR[base][0].split("/")[0] if base in _IRREGULAR else _ed(base)
+    return _IRREGULAR[base][0][0] if base in _IRREGULAR else _ed(base)
 
 
 def participle(base: str) -> str:
     """'plan': 'planned', 'go': 'gone'."""
-    return _IRREGULAR[base][1].split("/")[0] if base in _IRREGULAR else _ed(base)
+    return _IRREGULAR[base][1][0] if base in _IRREGULAR else _ed(base)
 
 
 def third(base: str) -> str:
@@ -203,7 +210,7 @@ def base_of(word: str, tag: str) -> str:
     word = word.lower()
     if tag in ("VVB", "VVI"):
         return word
-    known = {"VVD": _BASE_OF_PAST, "VVN": _BASE_OF_PARTICIPLE}.get(tag, {}).get(word, [])
+    known = _BASES.get((tag, word), [])
     if len(known) == 1:
         return known[0]
     guess = verb_lemma(word, tag)

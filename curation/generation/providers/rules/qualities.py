@@ -30,7 +30,7 @@ _INFINITIVE = frozenset(
     " qualified eligible competent motivated reasonable wise important necessary possible"
     " legal illegal lawful comfortable pleasant".split()
 )
-_DEGREE = frozenset("very".split())
+_DEGREE = frozenset({"very"})
 
 
 class Quality(NamedTuple):
@@ -43,10 +43,14 @@ class Quality(NamedTuple):
 
 def find_quality(clause: Clause) -> Quality | None:
     """Return the adjective or participle after 'be' or a linking verb that ends the claim."""
-    linking = clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _LINKING
-    if clause.kind != "B" and not linking and not _has_been(clause):
+    following = clause.word(clause.finite + 1)
+    # 'has been open', 'will be open'
+    has_been = (clause.kind == "H" and following == "been") or (
+        clause.kind == "M" and clause.word(clause.finite) == "will" and following == "be"
+    )
+    if clause.kind != "B" and clause.lexical_verb not in _LINKING and not has_been:
         return None
-    first = clause.finite + (2 if _has_been(clause) else 1)
+    first = clause.finite + (2 if has_been else 1)
     position = first
     while clause.letter(position) == "V":
         position += 1
@@ -63,14 +67,6 @@ def find_quality(clause: Clause) -> Quality | None:
     word = clause.word(position)
     known_participle = word in WORDS["affixed_participles"] or word in WORDS["lexical_participles"]
     return Quality(position, word, known_participle or letter == "E")
-
-
-def _has_been(clause: Clause) -> bool:
-    """'has been open', 'will be open'."""
-    following = clause.word(clause.finite + 1)
-    if clause.kind == "M":
-        return clause.word(clause.finite) == "will" and following == "be"
-    return clause.kind == "H" and following == "been"
 
 
 _WHEN = frozenset("usually always generally often normally now currently".split())
@@ -114,9 +110,8 @@ def _keeps_preposition(quality: Quality, word: str) -> bool:
     """Whether the antonym takes the same preposition."""
     if quality.participle and word == "by":
         return quality.word in _BY
-    if quality.participle and word in _WITH_PARTICIPLE:
-        return True
-    return word in _SAFE_NEXT or quality.word in _OWN_PREPOSITION
+    is_safe = word in _SAFE_NEXT or (quality.participle and word in _WITH_PARTICIPLE)
+    return is_safe or quality.word in _OWN_PREPOSITION
 
 
 _LISTED = frozenset(
@@ -229,49 +224,46 @@ def unable(clause: Clause) -> str | None:
 
 
 def _for_can(clause: Clause) -> str | None:
-    following = clause.finite + 1
-    past = clause.verb.lower == "could"
-    if clause.verb.lower not in ("can", "could") or clause.letter(following) != "I":
+    following, verb = clause.finite + 1, clause.verb
+    if verb.lower not in ("can", "could") or clause.letter(following) != "I":
         return None
     if clause.word(clause.head) in _NOT_ABLE or clause.word(following) in _BEFALL:
         return None
     check_words(clause, following, clause.end)
-    return edited(
-        clause.text, [(clause.verb.start, clause.verb.end, f"{_be(clause, past)} unable to")]
-    )
+    be = _be(clause, past=verb.lower == "could")
+    return edited(clause.text, [(verb.start, verb.end, f"{be} unable to")])
 
 
 def _for_past(clause: Clause) -> str | None:
     """'was unable to solve it' for 'solved it' and 'managed to solve it'."""
     verb, following = clause.verb, clause.letter(clause.finite + 1)
     base = lexical_base(clause)
-    if base == "manage" and following == "T":
-        check_words(clause, clause.finite + 1, clause.end)
-        return edited(clause.text, [(verb.start, verb.end, f"{_be(clause, True)} unable")])
-    if base not in _ACHIEVED or following not in tuple("DdNARZ") or _says_more(clause):
+    managed = base == "manage" and following == "T"
+    achieved = base in _ACHIEVED and following in tuple("DdNARZ") and not says_more(clause)
+    if not managed and not achieved:
         return None
     check_words(clause, clause.finite + 1, clause.end)
-    return edited(clause.text, [(verb.start, verb.end, f"{_be(clause, True)} unable to {base}")])
+    new = f"{_be(clause, past=True)} unable{'' if managed else f' to {base}'}"
+    return edited(clause.text, [(verb.start, verb.end, new)])
 
 
 def _for_perfect(clause: Clause) -> str | None:
     token = clause.tokens[clause.finite + 1]
     base = base_of(token.word, "VVN") if token.tag != "VBN" else ""
-    if base not in _ACHIEVED or clause.letter(clause.finite + 2) not in tuple("DdNRZ"):
-        return None
-    if _says_more(clause) or clause.verb.word.startswith(("'", "’")):
+    fits = base in _ACHIEVED and clause.letter(clause.finite + 2) in tuple("DdNRZ")
+    if not fits or says_more(clause) or clause.is_contracted:
         return None
     check_words(clause, clause.finite + 1, clause.end)
     return edited(clause.text, [(token.start, token.end, f"been unable to {base}")])
 
 
-def _says_more(clause: Clause) -> bool:
+def says_more(clause: Clause) -> bool:
     """Whether the clause says more than the plain deed, such as how it was done."""
     manner = any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end))
     return manner or bool({"C", "T"} & set(clause.tail))
 
 
-def _be(clause: Clause, past: bool) -> str:
+def _be(clause: Clause, *, past: bool) -> str:
     first = clause.word(clause.head) == "i"
     if past:
         return "was" if first or not clause.plural else "were"
