@@ -22,6 +22,7 @@ from curation.generation.providers.rules.qualities import (
 from curation.generation.providers.rules.scope import check_reasons, check_words, deny_tail
 from curation.generation.providers.rules.verbal import (
     check_quantifiers,
+    helping,
     is_main_have,
     lexical_base,
     with_not,
@@ -174,9 +175,8 @@ def _changed_verb(clause: Clause, base: str, *, negated: bool, suffix: str = "")
     if not negated:
         new = inflected(base, verb.tag)
     else:
-        helper = {"VVZ": "does", "VHZ": "does", "VVD": "did", "VHD": "did"}.get(verb.tag, "do")
         informal = clause.word(clause.head) in ("i", "you", "we")
-        new = f"{with_not(helper, informal=informal)} {base}"
+        new = f"{with_not(helping(verb.tag), informal=informal)} {base}"
     return edited(clause.text, [(verb.start, verb.end, new + suffix)])
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from curation.content_uids import bucket
 from curation.generation.providers.rules.clause import (
+    FINITE,
     WORDS,
     Clause,
     Skipped,
     SkipReason,
-    base_of,
     edited,
     lowered_opening,
     participle,
@@ -68,7 +68,7 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
         Skipped: no cue can be placed.
     """
     may = clause.kind == "M" and clause.word(clause.finite) in _MODALS
-    if may or (clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _HEDGED):
+    if may or clause.lexical_verb in _HEDGED:
         raise Skipped(SkipReason.UNSUITABLE)  # it may already be hedged
     if not is_one_statement(clause):
         raise Skipped(SkipReason.COORDINATED)
@@ -99,25 +99,21 @@ def _place(clause: Clause, type_id: str, cue: str) -> str | None:
         if new is not None:
             return new
     frame = _FRAMES[type_id].get(cue)
-    return None if frame is None else _framed(clause, frame)
+    return _framed(clause, frame) if frame else None
 
 
 def _framed(clause: Clause, frame: str) -> str | None:
     """Put the whole statement in a frame: 'It seems that …'."""
-    opens_itself = frame.endswith(", {}")
-    if not opens_itself and not _may_follow(clause, frame):
-        return None
-    first = clause.tokens[0]
-    if frame.endswith("like {}") and first.lower in ("a", "an"):
-        return None  # 'I feel like a teacher …' means something else
-    if first.word == "That" and frame.endswith("that {}"):
-        return None  # 'that that …'
-    if clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF):
-        return None  # nobody says 'It is debatable, but I think that I like it'
-    word = lowered_opening(clause)
-    if word is None:
-        return None
-    return frame.replace("{}", word + clause.text[first.end :])
+    first, word = clause.tokens[0], lowered_opening(clause)
+    unfit = (
+        (not frame.endswith(", {}") and not _may_follow(clause, frame))
+        # 'I feel like a teacher …' means something else.
+        or (frame.endswith("like {}") and first.lower in ("a", "an"))
+        or (frame.endswith("that {}") and first.word == "That")  # 'that that …'
+        # Nobody says 'It is debatable, but I think that I like it'.
+        or (clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF))
+    )
+    return None if unfit or word is None else frame.replace("{}", word + clause.text[first.end :])
 
 
 def _may_follow(clause: Clause, frame: str) -> bool:
@@ -131,36 +127,32 @@ def _may_follow(clause: Clause, frame: str) -> bool:
 
 def _with_adverb(clause: Clause, cue: str) -> str | None:
     """Write 'is probably open', 'probably sells' if a single clause makes the claim."""
-    if "C" in clause.tail and not _joins_words(clause):
-        return None
     verb = clause.verb
-    if clause.word(clause.finite) in ("must", "should"):
-        return None  # 'must probably' means likelihood, not duty
-    if any(clause.letter(i) == "V" for i in (clause.finite + 1, clause.finite - 1)):
+    unfit = (
+        _joins_claims(clause)
+        or clause.word(clause.finite) in ("must", "should")  # 'must probably' is not about duty
+        or "V" in (clause.letter(clause.finite + 1), clause.letter(clause.finite - 1))
+    )
+    is_main = clause.kind in ("F", "O") or (clause.kind == "H" and is_main_have(clause))
+    if unfit or (is_main and clause.is_contracted):
         return None
-    if clause.kind in ("F", "O") or (clause.kind == "H" and is_main_have(clause)):
-        if verb.word.startswith(("'", "’")):
-            return None
+    if is_main:
         return edited(clause.text, [(verb.start, verb.start, f"{cue} ")])
     return edited(clause.text, [(verb.end, verb.end, f" {cue}")])
 
 
-def _joins_words(clause: Clause) -> bool:
-    """Whether a conjunction is not followed by a finite verb, so that there is only one claim."""
-    after = clause.tail[clause.tail.index("C") :]
-    return not any(letter in "BHMOF" for letter in after)
+def _joins_claims(clause: Clause) -> bool:
+    """Whether a finite verb follows a conjunction, so that there is more than one claim."""
+    return not set(FINITE).isdisjoint(clause.tail.partition("C")[2])
 
 
 def _with_modal(clause: Clause, cue: str) -> str | None:
     """Write 'may be open', 'might have sold' for 'is open', 'sold'."""
     verb = clause.verb
-    if verb.word.startswith(("'", "’")) or clause.kind in ("M", "O"):
+    between = clause.finite + 1 < clause.after_adverbs() < clause.end  # 'might be typically used'
+    unfit = between or clause.is_contracted or clause.kind in ("M", "O") or _joins_claims(clause)
+    if unfit or clause.finite != clause.subject_end:
         return None
-    if "C" in clause.tail and not _joins_words(clause):
-        return None
-    between = clause.after_adverbs() > clause.finite + 1 and clause.after_adverbs() < clause.end
-    if clause.finite != clause.subject_end or between:
-        return None  # 'might be typically used'
     was = verb.tag in ("VBD", "VHD", "VVD")
     if clause.kind == "B":
         new = "have been" if was else "be"
@@ -250,13 +242,12 @@ def _of_oneself(clause: Clause) -> bool:
 
 def _fits(clause: Clause, frame: str) -> bool:
     before, after = frame.split("{}")
-    if "I" in frame.split() and _of_oneself(clause):
-        return False  # 'I know for a fact that I like it'
-    if before.endswith("that ") and clause.tokens[0].word == "That":
-        return False  # 'that that …'
-    if not after:
-        return True
-    return clause.end <= LONGEST_ENCLOSED and not set(",SWC") & set(clause.letters[: clause.end])
+    is_simple = not set(",SWC") & set(clause.letters[: clause.end])
+    return not (
+        ("I" in frame.split() and _of_oneself(clause))  # 'I know for a fact that I like it'
+        or (before.endswith("that ") and clause.tokens[0].word == "That")  # 'that that …'
+        or (after and not (is_simple and clause.end <= LONGEST_ENCLOSED))
+    )
 
 
 def _filled(clause: Clause, frame: str, opening: str | None) -> str:

@@ -126,10 +126,9 @@ def read_statement(text: str) -> Clause:
     if end < 2 or not text[0].isupper():
         raise Skipped(SkipReason.UNCLEAR)
     letters = _letters(tokens)
-    match = _CLAUSE.fullmatch(letters[:end])
-    if match is None:
+    if _CLAUSE.fullmatch(letters[:end]) is None:
         tokens, letters = _with_past_form(tokens, letters)
-        match = _CLAUSE.fullmatch(letters[:end])
+    match = _CLAUSE.fullmatch(letters[:end])
     if match is None:
         raise Skipped(SkipReason.UNCLEAR)
     clause = _clause(text, tokens, letters, end, match)
@@ -196,18 +195,15 @@ def _clause(
     finite = match.start("finite")
     if match["there"]:
         return Clause(text, tokens, letters, start, start + 1, start, True, None, finite, end)
+    ends = match.end("subject")
     if match["gerund"]:
-        ends = match.end("subject")
         return Clause(text, tokens, letters, start, ends, start, True, False, finite, end)
     head = match.end("head") - 1
     while letters[head] == "Z" and head > start:
         head -= 1
-    joined = match["joined"] is not None
-    plain = not joined and not match["relative"]
-    plural = True if joined else _is_plural(tokens, letters, start, head)
-    return Clause(
-        text, tokens, letters, start, match.end("subject"), head, plain, plural, finite, end
-    )
+    plain = not match["joined"] and not match["relative"]
+    plural = True if match["joined"] else _is_plural(tokens, letters, start, head)
+    return Clause(text, tokens, letters, start, ends, head, plain, plural, finite, end)
 
 
 def _check_subject(clause: Clause) -> None:
@@ -248,11 +244,9 @@ def _check_agreement(clause: Clause) -> None:
     if clause.word(clause.head) == "i" and found in ("VBB", "VHB", "VVB", "VDB", "VVI"):
         return
     singular, plural = found.endswith("Z"), found in ("VBB", "VHB", "VDB", "VVB", "VVI")
-    if (singular and clause.plural is True) or (plural and clause.plural is False):
-        raise Skipped(SkipReason.UNCLEAR)
-    if plural and clause.plural is None and clause.kind == "F":
-        raise Skipped(SkipReason.UNCLEAR)
-    if clause.kind == "F" and not clause.plain and clause.plural is None:
+    disagrees = (singular and clause.plural is True) or (plural and clause.plural is False)
+    unsure = clause.kind == "F" and clause.plural is None and (plural or not clause.plain)
+    if disagrees or unsure:
         raise Skipped(SkipReason.UNCLEAR)
 
 

@@ -67,11 +67,15 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
         Skipped: a word there would be outside the negation's scope or change its meaning.
     """
     check_words(clause, clause.subject_end, clause.end)
-    for i in range(clause.subject_start):
-        linked = clause.letter(i) == "V" and clause.word(i) in _ESCAPE
-        if linked or clause.word(i) in _STRETCHING:
-            raise Skipped(SkipReason.SCOPE)  # 'Even on Sundays, it isn't open' would say more
-    if any(_is_negative(clause.word(i)) for i in range(clause.finite + 1, clause.end)):
+    is_stretched = any(  # 'Even on Sundays, it isn't open' would say more
+        clause.word(i) in (_STRETCHING | _ESCAPE if clause.letter(i) == "V" else _STRETCHING)
+        for i in range(clause.subject_start)
+    )
+    rest = [clause.word(i) for i in range(clause.finite + 1, clause.end)]
+    has_second = any(  # 'unlimited', 'disallowed'
+        word.isalpha() and word not in _DENIED and negative_affix(word) is not None for word in rest
+    )
+    if is_stretched or has_second:
         raise Skipped(SkipReason.SCOPE)
     check_reasons(clause)
     _check_clauses(clause)
@@ -82,11 +86,6 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
 _STRETCHING = frozenset("even only just especially still already always unless".split())
 
 
-def _is_negative(word: str) -> bool:
-    """Whether a word contains a second negation: 'unlimited', 'disallowed'."""
-    return word.isalpha() and word not in _DENIED and negative_affix(word) is not None
-
-
 _DENIED = frozenset("disease diseases disorder disorders unless".split())
 
 
@@ -94,19 +93,17 @@ def check_words(clause: Clause, start: int, end: int) -> None:
     """Raise ``Skipped`` if a word between two positions is outside a negation's scope."""
     for i in range(start, end):
         word = clause.word(i)
-        if word in _ESCAPE and not (word == "first" and clause.letter(i) == "A"):
-            if word == "most" and clause.letter(i + 1) == "A":
-                continue  # a superlative
-            raise Skipped(SkipReason.SCOPE)
-        if (word, clause.word(i + 1)) in _ESCAPE_PAIRS:
+        is_ordinal = word == "first" and clause.letter(i) == "A"
+        is_superlative = word == "most" and clause.letter(i + 1) == "A"
+        escapes = word in _ESCAPE and not is_ordinal and not is_superlative
+        if escapes or (word, clause.word(i + 1)) in _ESCAPE_PAIRS:
             raise Skipped(SkipReason.SCOPE)
 
 
 def check_reasons(clause: Clause) -> None:
     """Raise ``Skipped`` at a clause of reason or contrast: it only fits the original claim."""
-    for i in range(clause.end):
-        if clause.letter(i) == "S" and clause.word(i) in _REASONS:
-            raise Skipped(SkipReason.SCOPE)
+    if any(clause.letter(i) == "S" and clause.word(i) in _REASONS for i in range(clause.end)):
+        raise Skipped(SkipReason.SCOPE)
 
 
 _REASONS = frozenset("because since as so although though whereas".split())
@@ -115,14 +112,15 @@ _REASONS = frozenset("because since as so although though whereas".split())
 def _check_clauses(clause: Clause) -> None:
     """Raise ``Skipped`` at a clause of reason or contrast, which would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
-        letter, word = clause.letter(i), clause.word(i)
-        if word in ("until", "till", "because") or (letter in "SW" and word not in _TAIL_CLAUSES):
-            raise Skipped(SkipReason.SCOPE)
-        if word == "as" and letter == "S":
-            raise Skipped(SkipReason.SCOPE)
-        if letter == "," and clause.letter(i + 1) in "SWVG" and not _adds_a_fact(clause, i):
-            raise Skipped(SkipReason.SCOPE)
-        if letter == "," and clause.letter(i + 1) == "E":
+        letter, word, following = clause.letter(i), clause.word(i), clause.letter(i + 1)
+        would_be_negated = (
+            word in ("until", "till", "because")
+            or (letter in "SW" and word not in _TAIL_CLAUSES)
+            or (letter == "S" and word == "as")
+            or (letter == "," and following in "SWVG" and not _adds_a_fact(clause, i))
+            or (letter == "," and following == "E")
+        )
+        if would_be_negated:
             raise Skipped(SkipReason.SCOPE)
 
 
@@ -149,23 +147,23 @@ def _definite_before(clause: Clause, comma: int) -> bool:
 def _check_infinitives(clause: Clause, lexical: str) -> None:
     """Raise ``Skipped`` at 'to' after a noun: a purpose would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
-        if clause.letter(i) != "T":
-            continue
-        before = clause.letter(i - 1)
-        direct = i == clause.finite + 1 or before in "AEI"
-        if not direct and lexical not in _OBJECT_INFINITIVE:
+        direct = i == clause.finite + 1 or clause.letter(i - 1) in "AEI"
+        if clause.letter(i) == "T" and not direct and lexical not in _OBJECT_INFINITIVE:
             raise Skipped(SkipReason.SCOPE)
 
 
 def _any_for_some(clause: Clause) -> Edits:
-    edits: Edits = []
-    for i in range(clause.finite + 1, clause.end):
-        token = clause.tokens[i]
-        if clause.letter(i) in "SW":
-            break
-        if token.lower in _ANY:
-            edits.append((token.start, token.end, _ANY[token.lower]))
-    return edits
+    return [
+        (token.start, token.end, _ANY[token.lower])
+        for token in clause.tokens[clause.finite + 1 : _end_of_clause(clause)]
+        if token.lower in _ANY
+    ]
+
+
+def _end_of_clause(clause: Clause) -> int:
+    """The position of the first word after the finite verb that begins another clause."""
+    rest = range(clause.finite + 1, clause.end)
+    return next((i for i in rest if clause.letter(i) in "SW"), clause.end)
 
 
 _NOUN_END = re.compile(r"[NZ]$")
@@ -175,24 +173,23 @@ _NOUN_START = re.compile(r"^[Dd]{0,2}(?:[AGEZ])*N")
 def _or_for_and(clause: Clause) -> Edits:
     """Replace 'and' with 'or' between things that are negated together."""
     edits: Edits = []
-    for i in range(clause.finite + 1, clause.end):
-        if clause.letter(i) in "SW":
-            break
-        if clause.letter(i) != "C":
-            continue
+    for i in range(clause.finite + 1, _end_of_clause(clause)):
         token = clause.tokens[i]
-        before, after = clause.letters[clause.finite + 1 : i], clause.letters[i + 1 : clause.end]
-        if token.lower == "or":
+        if clause.letter(i) != "C" or token.lower == "or":
             continue
+        before, after = clause.letters[clause.finite + 1 : i], clause.letters[i + 1 : clause.end]
         if token.lower != "and":
             raise Skipped(SkipReason.COORDINATED)
         names = clause.tokens[i - 1].tag == clause.tokens[i + 1].tag == "NP0"
-        if names and after[1:2] == "N":
-            continue  # 'a Gilbert and Sullivan opera'
-        if re.search(r"P[DdAGEZN]*$", before) and clause.word(_last(before, clause)) == "between":
-            continue  # 'between nine and noon' is one range
-        if before.endswith("A") and re.match(r"[AGE]+N", after):
-            continue  # 'a blue and white flag'
+        preposition = clause.finite + 1 + before.rfind("P")
+        is_range = re.search(r"P[DdAGEZN]*$", before) and clause.word(preposition) == "between"
+        is_one = (
+            (names and after[1:2] == "N")  # 'a Gilbert and Sullivan opera'
+            or is_range  # 'between nine and noon'
+            or (before.endswith("A") and re.match(r"[AGE]+N", after))  # 'a blue and white flag'
+        )
+        if is_one:
+            continue
         words = {clause.word(k) for k in range(clause.finite + 1, i)}
         nouns = _NOUN_END.search(before) and _NOUN_START.match(after)
         qualities = clause.kind == "B" and re.fullmatch(r"V*A(,A)*,?", before)
@@ -202,11 +199,6 @@ def _or_for_and(clause: Clause) -> Edits:
             raise Skipped(SkipReason.COORDINATED)
         edits.append((token.start, token.end, "or"))
     return edits
-
-
-def _last(before: str, clause: Clause) -> int:
-    """The position of the last preposition among the letters right after the finite verb."""
-    return clause.finite + 1 + before.rindex("P")
 
 
 def _joins_verbs(clause: Clause, position: int) -> bool:

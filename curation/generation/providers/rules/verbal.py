@@ -120,34 +120,28 @@ def _hidden(clause: Clause, word: str) -> tuple[int, int, str]:
     if word == "'s":
         following = clause.letter(clause.after_adverbs())
         tag = clause.tokens[clause.after_adverbs()].tag if following else ""
-        if tag in ("VBN", "VHN") or (following == "E" and not _passive(clause)):
+        is_passive = "by" in predicate_words(clause)
+        if tag in ("VBN", "VHN") or (following == "E" and not is_passive):
             raise Skipped(SkipReason.UNCLEAR)  # 'he's finished' may be 'he has'
         new = " isn't"
     return clause.verb.start, clause.verb.end, new
 
 
-def _passive(clause: Clause) -> bool:
-    return "by" in {clause.word(i) for i in range(clause.finite, clause.end)}
-
-
 def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int, str]:
     """Write 'did not plan' for 'planned'; adverbs before the verb stay between the two words."""
     verb = clause.verb
-    helper = {
-        "VVZ": "does",
-        "VHZ": "does",
-        "VDZ": "does",
-        "VVD": "did",
-        "VHD": "did",
-        "VDD": "did",
-    }.get(verb.tag, "do")
-    word = base or "do"
     first = clause.tokens[clause.subject_end]
     for i in range(clause.subject_end, clause.finite):
         if not clause.word(i).endswith("ly") and clause.word(i) not in _BETWEEN:
             raise Skipped(SkipReason.UNCLEAR)  # 'the tenants upstairs complained'
     adverbs = clause.text[first.start : verb.start] if first.start < verb.start else ""
-    return first.start, verb.end, f"{with_not(helper, informal=informal)} {adverbs}{word}"
+    helper = with_not(helping(verb.tag), informal=informal)
+    return first.start, verb.end, f"{helper} {adverbs}{base or 'do'}"
+
+
+def helping(tag: str) -> str:
+    """Return the form of 'do' for a verb with this tag."""
+    return {"Z": "does", "D": "did"}.get(tag[-1], "do")
 
 
 def _there(clause: Clause, edits: Edits) -> Edits:
@@ -195,9 +189,9 @@ def denied_tail(clause: Clause) -> Edits:
     Raises:
         Skipped: a word there would be outside the negation's scope or change its meaning.
     """
-    if clause.kind == "M" and clause.word(clause.finite) in ("may", "might"):
-        raise Skipped(SkipReason.SCOPE)
-    if clause.word(clause.subject_end - 1) == "both" or "each" in predicate_words(clause):
+    may = clause.kind == "M" and clause.word(clause.finite) in ("may", "might")
+    both = clause.word(clause.subject_end - 1) == "both"
+    if may or both or "each" in predicate_words(clause):
         raise Skipped(SkipReason.SCOPE)
     check_words(clause, clause.head + 1, clause.finite)
     if _FREQUENT & {clause.word(i) for i in range(clause.subject_end, clause.end)}:
@@ -213,25 +207,25 @@ def predicate_words(clause: Clause) -> set[str]:
 def never(clause: Clause) -> str | None:
     """Put 'never' or 'in no way' next to the finite verb, except in a single dated event."""
     check_quantifiers(clause)
-    if clause.finite != clause.subject_end or clause.verb.word.startswith(("'", "’")):
+    if clause.finite != clause.subject_end or clause.is_contracted:
         return None
     edits = denied_tail(clause)
     verb = clause.verb
     if clause.kind == "B":
         return _in_no_way(clause, edits) or _was_never(clause, edits)
-    if _dated(clause):
+    present = verb.tag in ("VVZ", "VVB", "VVI") or clause.kind == "M"
+    if not present and has_date(clause):
         return None
-    if clause.kind == "M" and clause.word(clause.finite) in ("can", "could", "will", "should"):
-        return edited(clause.text, [*edits, (verb.end, verb.end, " never")])
-    if clause.kind == "H" and not is_main_have(clause):
+    modal = clause.kind == "M" and verb.lower in ("can", "could", "will", "should")
+    if modal or (clause.kind == "H" and not is_main_have(clause)):
         return edited(clause.text, [*edits, (verb.end, verb.end, " never")])
     if clause.kind != "F" or (base := lexical_base(clause)) in _STATES:
         return None
     attitude = (base in _ATTITUDES and verb.tag != "VVD") or base in _EFFECTS
-    return edited(clause.text, [*edits, (verb.start, verb.start, _ADVERB[attitude])])
+    adverb = "in no way " if attitude else "never "
+    return edited(clause.text, [*edits, (verb.start, verb.start, adverb)])
 
 
-_ADVERB = {True: "in no way ", False: "never "}
 _ATTITUDES = frozenset(
     "trust like love hate approve support agree believe understand tolerate deserve explain share"
     " respect enjoy admire want need prefer match vary justify reproduce fear".split()
@@ -245,11 +239,6 @@ _STATES = frozenset(
     " turn become grow last connect separate link lead run stretch extend border face hang live"
     " die arise begin start end survive succeed double speak".split()
 )
-
-
-def _dated(clause: Clause) -> bool:
-    present = clause.verb.tag in ("VVZ", "VVB", "VVI") or clause.kind == "M"
-    return not present and has_date(clause)
 
 
 def has_date(clause: Clause) -> bool:
@@ -276,11 +265,7 @@ def _in_no_way(clause: Clause, edits: Edits) -> str | None:
 
 def _was_never(clause: Clause, edits: Edits) -> str | None:
     """'was never repaired': a past state or event without a date."""
-    if (
-        clause.verb.tag != "VBD"
-        or has_date(clause)
-        or clause.letter(clause.finite + 1) not in tuple("AE")
-    ):
+    end, fits = clause.verb.end, clause.letter(clause.finite + 1) in tuple("AE")
+    if clause.verb.tag != "VBD" or has_date(clause) or not fits:
         return None
-    end = clause.verb.end
     return edited(clause.text, [*edits, (end, end, " never")])
