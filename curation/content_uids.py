@@ -141,10 +141,6 @@ class _Letters(dict[int, str]):
 _LETTERS = _Letters()
 
 
-def _uid(data: str) -> str:
-    return hashlib.sha256(data.encode("utf-8")).hexdigest()[:UID_LENGTH]
-
-
 def _canonical_nonempty(text: str) -> str:
     folded = canonical(text)
     if not folded:
@@ -158,12 +154,12 @@ def anchor_uid(text: str) -> str:
     Raises:
         HedgerowError: the text is empty or not plain text.
     """
-    return _uid(_canonical_nonempty(text))
+    return canonical_uid(_canonical_nonempty(text))
 
 
 def canonical_uid(text: str) -> str:
     """Return the uid of an anchor whose text is known to be canonical and not empty."""
-    return _uid(text)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:UID_LENGTH]
 
 
 def variant_uid(*, anchor_uid: str, type_id: str, text: str) -> str:
@@ -175,7 +171,7 @@ def variant_uid(*, anchor_uid: str, type_id: str, text: str) -> str:
         HedgerowError: the text is empty or not plain text.
     """
     parts = [anchor_uid, type_id, _canonical_nonempty(text)]
-    return _uid(json.dumps(parts, ensure_ascii=False, separators=(",", ":")))
+    return canonical_uid(json.dumps(parts, ensure_ascii=False, separators=(",", ":")))
 
 
 def bucket(uid: str, *, salt: str) -> float:

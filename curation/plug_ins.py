@@ -157,7 +157,9 @@ class PlugInGroup(Generic[Kind]):
             raise _refusal(found, f"does not define {lacking}")
         for attribute, kind in self.attributes.items():
             if not isinstance(getattr(loaded, attribute, None), kind):
-                raise _refusal(found, f"does not define {attribute} as {_type_names(kind)}")
+                kinds = kind if isinstance(kind, tuple) else (kind,)
+                named = " or ".join(one.__name__ for one in kinds)
+                raise _refusal(found, f"does not define {attribute} as {named}")
         class_: Any = loaded
         guarded: type[Kind] = _guarded(class_, found.name, self.called, self.methods)
         return guarded
@@ -205,11 +207,6 @@ def _refusal(found: EntryPoint, problem: str) -> HedgerowError:
 
 def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {first_line(error)}".rstrip(".")
-
-
-def _type_names(kind: type | tuple[type, ...]) -> str:
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    return " or ".join(kind.__name__ for kind in kinds)
 
 
 @lru_cache(maxsize=256)

@@ -84,14 +84,11 @@ def _asks_for_the_subject(words: Sequence[str]) -> bool:
     """
     if words[0] not in ("who", "which") or "," in words:
         return False
-    first = 1 if words[0] == "who" else 2
-    if words[:2] == ["which", "of"]:
-        first = 3
+    first = 1 if words[0] == "who" else 2 + (words[1:2] == ["of"])
     reach = range(first, min(first + 3, len(words)))
     verb = next((i for i in reach if _may_be_finite(words[i])), 0)
-    if not verb or (words[0] == "who" and verb > 1):
-        return False
-    if not _NOMINATIVES.isdisjoint(words[1:verb]):  # "Which train he took" alone is not a question
+    # "Which train he took" alone is not a question.
+    if not verb or (words[0] == "who" and verb > 1) or not _NOMINATIVES.isdisjoint(words[1:verb]):
         return False
     after = (
         verb + 1 + (words[verb] in _AUXILIARIES)
@@ -131,28 +128,26 @@ def is_command(words: Sequence[str]) -> bool:
     if rest[:2] == ["do", "not"]:
         return not is_question(rest)
     verb, second, third, fourth = [*rest[:4], "", "", "", ""][:4]
-    if verb == "let" and second not in ("", *_MARKS):
-        return True
-    if verb in _INTRANSITIVE:
-        following = _INTRANSITIVE[verb]
-        if second in following or (second in ("", *_MARKS) and "." in following):
-            return True
-    if verb in _BEFORE_ING and second.endswith("ing"):
+    ends, following = second in ("", *_MARKS), _INTRANSITIVE.get(verb, frozenset())
+    is_clear = (
+        (verb == "let" and not ends)
+        or second in following
+        or (ends and "." in following)
+        or (verb in _BEFORE_ING and second.endswith("ing"))
+    )
+    if is_clear:
         return True
     if second == "and" and _may_be_base(third):  # "Press and hold the button"
         second, third = fourth, ""
     has_object = second in _OBJECTS or (second in _PARTICLES and third in _OBJECTS)
-    return (has_object and _may_be_base(verb)) or (second in _AMOUNTS and _is_mostly_base(verb))
+    has_amount = second in _AMOUNTS
+    # 'add' is usually a verb, but 'group' is not.
+    return (has_object and _may_be_base(verb)) or (has_amount and _may_be_base(verb, among=1))
 
 
-def _may_be_base(word: str) -> bool:
+def _may_be_base(word: str, *, among: int = 3) -> bool:
     """Whether a word is often a verb's base form: 'close', 'press', but not 'police'."""
-    return any(tag in _BASE_FORMS for tag in _tags(word)[:3])
-
-
-def _is_mostly_base(word: str) -> bool:
-    """Whether a word is usually a verb's base form: 'add', but not 'group'."""
-    return any(tag in _BASE_FORMS for tag in _tags(word)[:1])
+    return any(tag in _BASE_FORMS for tag in _tags(word)[:among])
 
 
 @lru_cache(maxsize=16_384)
@@ -181,15 +176,13 @@ def may_be_no_statement(text: str, words: Sequence[str]) -> bool:
     addressed, *rest = text.split(",")
     if not rest or not words:
         return False
-    if addressed.strip().isalpha() and _is_name(words[0]):
-        return True
-    return words[0] in _OPENERS and any(_may_ask_or_command(words_of(part)) for part in rest)
+    is_addressed = addressed.strip().isalpha() and _is_name(words[0])
+    parts = map(words_of, rest) if words[0] in _OPENERS else ()
+    return is_addressed or any(map(_may_ask_or_command, parts))
 
 
 def _may_ask_or_command(words: Sequence[str]) -> bool:
     first, second, third = [*words[:3], "", "", ""][:3]
-    if first in _FIRST:
-        return True
     if second == "and":
-        return _may_be_base(third)
-    return second in _SECOND and _may_be_base(first)
+        return first in _FIRST or _may_be_base(third)
+    return first in _FIRST or (second in _SECOND and _may_be_base(first))

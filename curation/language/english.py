@@ -73,10 +73,8 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     parts = _WORD.findall(spoken) or _WORD.findall(text)
     found = english + 0.5 * len(_WEAK.intersection(words))
     foreign = _foreign_words(parts)
-    if foreign >= found + _CLEAR:
-        return True
     if foreign > found:
-        return _unknown_share(parts) >= 0.5
+        return foreign >= found + _CLEAR or _unknown_share(parts) >= 0.5
     telling = (not found and len(words) > 2) or not (english or text.isascii())
     is_prose = len(words) > 2 and not _CODE.intersection(text)
     if not english and is_prose and _unknown_share(parts) >= 0.5:
@@ -156,15 +154,11 @@ def _foreign_words(parts: Sequence[str]) -> int:
     """
     counted = {
         part.lower()
-        for i, part in enumerate(parts)
-        if (part[0].islower() or i == 0) and not _is_in_name(parts, i)
+        for i, (part, following) in enumerate(zip(parts, [*parts[1:], ""], strict=False))
+        if (part[0].islower() or i == 0)
+        and not (part.lower() in _PARTICLES and following[:1].isupper())  # part of a name
     }
     return max(len(words & counted) for words in _OTHERS) + _begins_german(parts)
-
-
-def _is_in_name(parts: Sequence[str], i: int) -> bool:
-    following = parts[i + 1 : i + 2]
-    return parts[i].lower() in _PARTICLES and bool(following) and following[0][0].isupper()
 
 
 def _begins_german(parts: Sequence[str]) -> bool:
@@ -174,11 +168,10 @@ def _begins_german(parts: Sequence[str]) -> bool:
 
 def _unknown_share(parts: Sequence[str]) -> float:
     """The share of words, excluding names, that the English lexicon does not know, in [0, 1]."""
-    words, unknown = _common_words(parts), _unknown(parts)
     first = parts[0].lower() if parts else ""
     is_foreign = first in _ANY_OTHER or _begins_german(parts)
-    total = len(words) + is_foreign
-    return (unknown + is_foreign) / total if total else 0.0
+    total = len(_common_words(parts)) + is_foreign
+    return (_unknown(parts) + is_foreign) / total if total else 0.0
 
 
 def _unknown(parts: Sequence[str]) -> int:
@@ -193,6 +186,5 @@ def _common_words(parts: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _is_known(word: str) -> bool:
-    if word in _ANY_OTHER and word not in _ENGLISH | _WEAK:
-        return False
-    return is_known(word) or bool(_ENGLISH_ENDING.search(word))
+    is_foreign = word in _ANY_OTHER and word not in _ENGLISH | _WEAK
+    return not is_foreign and (is_known(word) or bool(_ENGLISH_ENDING.search(word)))

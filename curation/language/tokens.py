@@ -83,9 +83,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 def _trim(word: str) -> str:
     """Remove inflection: plural, third person, past tense and participles."""
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith("ied") and len(word) > 4:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
     if re.search(r"(ss|x|ch|sh|zz|o)es$", word) and len(word) > 4:
         return word[:-2]
@@ -113,10 +111,8 @@ def _adjective(word: str) -> str:
 @lru_cache(maxsize=_WORDS)
 def lemma(word: str) -> str:
     """Return a key that a word's inflected forms and spellings share ('planted', 'plant')."""
-    base = _IRREGULAR.get(word)
-    if base is None:
-        base = _trim(word)
-        base = _IRREGULAR.get(base, base)
+    trimmed = _trim(word)
+    base = _IRREGULAR.get(word) or _IRREGULAR.get(trimmed, trimmed)
     base = re.sub(r"([^aeiou]|[aeiou]v)our$", r"\1or", base)
     base = re.sub(r"i[sz]e?$", "iz", base) if len(base) > 5 else base
     if len(base) > 2 and base.endswith("e"):
@@ -178,13 +174,9 @@ def related(first: str, second: str) -> bool:
     if first.endswith("less") != second.endswith("less"):
         return False
     one, other = root(first), root(second)
-    if one == other:
-        return True
     short = min(len(one), len(other))
-    if short < 4:
-        return False
     shared = next((i for i in range(short) if one[i] != other[i]), short)
-    return shared >= max(4, 0.75 * max(len(one), len(other)))
+    return one == other or shared >= max(4, 0.75 * max(len(one), len(other)))
 
 
 class Analysis:

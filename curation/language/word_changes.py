@@ -34,23 +34,21 @@ def carry(text: str, *, old: str, new: str) -> str | None:
     Returns:
         The changed text, or None if no change applies.
     """
-    before, after, found = _tokens(old), _tokens(new), list(_TOKEN.finditer(text))
+    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    found = list(_TOKEN.finditer(text))
     words = [match[0] for match in found]
     if max(len(before), len(after), len(words)) > MAX_WORDS:
         return None
     place = _places(before, words)
     edits = [
         edit
-        for change in _changes(before, after)
-        if (edit := _edit(change, before, words, place)) is not None
+        for kind, first, end, start, stop in _matcher(before, after).get_opcodes()
+        if kind != "equal"
+        and (edit := _edit(_Change(first, end, after[start:stop]), before, words, place))
     ]
     if not edits:
         return None
     return canonical(_written(text, found, sorted(edits, reverse=True)))
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text)
 
 
 def _folded(words: Iterable[str]) -> list[str]:
@@ -61,20 +59,13 @@ def _matcher(one: Sequence[str], other: Sequence[str]) -> SequenceMatcher[str]:
     return SequenceMatcher(None, _folded(one), _folded(other), autojunk=False)
 
 
-def _changes(before: list[str], after: list[str]) -> list[_Change]:
-    return [
-        _Change(i1, i2, after[j1:j2])
-        for tag, i1, i2, j1, j2 in _matcher(before, after).get_opcodes()
-        if tag != "equal"
-    ]
-
-
 def _places(before: list[str], words: list[str]) -> dict[int, int]:
     """Map each token of the old version to the matching token of the text."""
-    found: dict[int, int] = {}
-    for block in _matcher(before, words).get_matching_blocks():
-        found |= {block.a + step: block.b + step for step in range(block.size)}
-    return found
+    return {
+        block.a + step: block.b + step
+        for block in _matcher(before, words).get_matching_blocks()
+        for step in range(block.size)
+    }
 
 
 _Edit = tuple[int, int, list[str]]
@@ -116,9 +107,7 @@ def _insertion(
         if change.first == 0 and right == 0 and may_be_common(words[0]):
             return 0, 1, [*change.words, words[0][:1].lower() + words[0][1:]]
         return right, right, change.words if change.first else new
-    if left is None:
-        return None
-    return left + 1, left + 1, change.words
+    return None if left is None else (left + 1, left + 1, change.words)
 
 
 def _in_case_of(new: list[str], *, like: str, now: str) -> list[str]:

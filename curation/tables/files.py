@@ -4,6 +4,7 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
@@ -78,7 +79,8 @@ def _one(name: str, opened: Callable[[], BinaryIO]) -> Parts:
     with opened() as file:
         head = file.read(_HEAD)
         if head.startswith(_ZIP) and (inside := _unpacked(file)) is not None:
-            return _several(name, {n: len(d) for n, d in inside.items()}, _reader(inside))
+            sizes = {one: len(data) for one, data in inside.items()}
+            return _several(name, sizes, lambda one: io.BytesIO(inside[one]))
     return _hashed(name, [Part(name, opened)])
 
 
@@ -102,10 +104,6 @@ def _unpacked(file: BinaryIO) -> dict[str, bytes] | None:
         ) from None
 
 
-def _reader(inside: dict[str, bytes]) -> Callable[[str], BinaryIO]:
-    return lambda name: io.BytesIO(inside[name])
-
-
 def _several(name: str, sizes: dict[str, int], opened: Callable[[str], BinaryIO]) -> Parts:
     names = _tables(sizes)
     if not names:
@@ -113,11 +111,7 @@ def _several(name: str, sizes: dict[str, int], opened: Callable[[str], BinaryIO]
             f"Expected a table in {name} ({', '.join(ENDINGS)}), found none; choose another folder."
         )
     check_size(sum(sizes[one] for one in names), name)
-    return _hashed(name, [Part(_shortened(one), _opener(opened, one)) for one in names])
-
-
-def _opener(opened: Callable[[str], BinaryIO], name: str) -> Callable[[], BinaryIO]:
-    return lambda: opened(name)
+    return _hashed(name, [Part(_shortened(one), partial(opened, one)) for one in names])
 
 
 def _tables(names: Iterable[str]) -> list[str]:

@@ -26,18 +26,6 @@ class JsonError(ValueError):
         self.line, self.position = line, position
 
 
-class RepeatedKey(JsonError):
-    """A key occurs twice in one object, so its value is ambiguous.
-
-    Attributes:
-        key: the repeated key.
-    """
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key[:80]!r} occurs twice in one object")
-        self.key = key
-
-
 def read_json(text: str) -> Any:
     """Parse a JSON text.
 
@@ -80,7 +68,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
         keys = [key for key, _ in pairs]
-        raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise JsonError(f"the key {repeated[:80]!r} occurs twice in one object")
     return record
 
 
@@ -182,7 +171,12 @@ def _records_in(value: object, name: str) -> list[Any] | None:
     columns = [each for each in value.values() if isinstance(each, list | dict)]
     if len(columns) == len(value) and (rows := _by_label(value) or _by_column(value)) is not None:
         return rows
-    if _is_record(value):
+    is_record = (
+        any(isinstance(value.get(name), str) for name in SENTENCE_NAMES)
+        or any(isinstance(value.get(name), dict) for name in ("fields", "task"))
+        or value.keys() >= {"data", "annotations"}  # a task of a tool
+    )
+    if is_record:
         return None
     lists = _lists(value)
     if len(lists) > 1:
@@ -191,15 +185,6 @@ def _records_in(value: object, name: str) -> list[Any] | None:
             f"({', '.join(map(repr, list(lists)[:8]))}); save the right one as a file of its own."
         )
     return next(iter(lists.values()), None)
-
-
-def _is_record(value: Mapping[str, Any]) -> bool:
-    """Whether an object that contains a list of objects is one record, such as a task of a tool."""
-    return (
-        any(isinstance(value.get(name), str) for name in SENTENCE_NAMES)
-        or any(isinstance(value.get(name), dict) for name in ("fields", "task"))
-        or value.keys() >= {"data", "annotations"}
-    )
 
 
 def _lists(value: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -43,7 +43,17 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Callable[[], Itera
     written = Path(path)
     try:
         with open(handle, "wb") as sink:
-            _check(_converted(file, sink), name)
+            status = _converted(file, sink)
+        if status == _TOO_LARGE:
+            raise HedgerowError(
+                f"Expected at most {MAX_UNPACKED >> 20:,} MB of unpacked values in {name}, found "
+                "more; split it and import the parts one after another."
+            )
+        if status:
+            raise HedgerowError(
+                f"{name} is a Parquet file that cannot be read because it is truncated or damaged; "
+                "copy or write it again."
+            )
         with written.open(encoding="utf-8") as first:
             columns = tuple(json.loads(first.readline()))
     except BaseException:
@@ -57,19 +67,6 @@ def read(file: BinaryIO, name: str) -> tuple[tuple[str, ...], Callable[[], Itera
 
     weakref.finalize(rows, written.unlink, missing_ok=True)
     return columns, rows
-
-
-def _check(status: int, name: str) -> None:
-    if status == _TOO_LARGE:
-        raise HedgerowError(
-            f"Expected at most {MAX_UNPACKED >> 20:,} MB of unpacked values in {name}, found more; "
-            "split it and import the parts one after another."
-        )
-    if status:
-        raise HedgerowError(
-            f"{name} is a Parquet file that cannot be read because it is truncated or damaged; "
-            "copy or write it again."
-        )
 
 
 def _converted(file: BinaryIO, written: IO[bytes]) -> int:

@@ -149,7 +149,13 @@ def open_table(
     check_columns(list(columns), where=parts.name)
 
     def rows() -> Iterator[Row]:
-        for row in _at_most(chain.from_iterable(table.rows() for table in tables), parts.name):
+        every = chain.from_iterable(table.rows() for table in tables)
+        for count, row in enumerate(every, 1):
+            if count > MAX_ROWS:
+                raise HedgerowError(
+                    f"Expected at most {MAX_ROWS:,} rows, found more in {parts.name}; split it and "
+                    "import the parts one after another."
+                )
             if (whose := owners.get(row.part)) and not row.cells.get(exports.ANNOTATOR):
                 row.cells[exports.ANNOTATOR] = whose
             yield row
@@ -173,8 +179,7 @@ def open_bytes(
     names: Names | None = None,
 ) -> Table:
     """The table in an upload or another file in memory, as in ``open_table``."""
-    parts = parts_of_upload(data, name)
-    return open_table(parts, format=format, is_prose=is_prose, names=names)
+    return open_table(parts_of_upload(data, name), format=format, is_prose=is_prose, names=names)
 
 
 def open_pasted(text: str, *, format: Format | None = None) -> Table:
@@ -214,16 +219,6 @@ def check_columns(names: Sequence[str], *, where: str) -> None:
                 "rename that column."
             )
         seen.add(name)
-
-
-def _at_most(rows: Iterator[Row], name: str) -> Iterator[Row]:
-    for count, row in enumerate(rows, 1):
-        if count > MAX_ROWS:
-            raise HedgerowError(
-                f"Expected at most {MAX_ROWS:,} rows, found more in {name}; split it and import "
-                "the parts one after another."
-            )
-        yield row
 
 
 def _owners(parts: Parts) -> dict[str, str]:
@@ -281,13 +276,13 @@ def _form(part: Part, format: Format | None, is_prose: bool | None, names: Names
     if format is Format.JSONL or (format is None and is_json):
         with part.open() as file:
             unit, _ = json_values.records(pieces(file, part.name), part.name)
-        return _Form(Format.JSONL, unit, None, lambda: _json_records(part))
+
+        def records() -> Iterator[tuple[int, Cells]]:
+            with part.open() as file:
+                yield from json_values.records(pieces(file, part.name), part.name)[1]
+
+        return _Form(Format.JSONL, unit, None, records)
     return _text_form(part, format, is_prose, names)
-
-
-def _json_records(part: Part) -> Iterator[tuple[int, Cells]]:
-    with part.open() as file:
-        yield from json_values.records(pieces(file, part.name), part.name)[1]
 
 
 def _text_form(

@@ -127,23 +127,21 @@ def parse_guideline(text: str) -> Guideline:
         if not asked_for and (match := _ASKED.fullmatch(paragraph)):
             asked_for = _one_line(match[1])
         elif match := _EXAMPLE.fullmatch(paragraph):
-            examples.append(_example(match))
+            examples.append(
+                GuidelineExample(
+                    kind=ExampleKind(match["kind"].lower()),
+                    anchor=match["anchor"].strip(),
+                    variant=match["variant"].strip(),
+                    why=_one_line(match["why"]),
+                    verdict=match["verdict"] or "",
+                    cue=match["cue"],
+                )
+            )
         elif match := _RULE.fullmatch(paragraph):
             rules.append(GuidelineRule(match["name"] or "", _one_line(match["text"])))
         else:
             rules.append(GuidelineRule("", _one_line(paragraph)))
     return Guideline(asked_for, tuple(rules), tuple(examples))
-
-
-def _example(match: re.Match[str]) -> GuidelineExample:
-    return GuidelineExample(
-        kind=ExampleKind(match["kind"].lower()),
-        anchor=match["anchor"].strip(),
-        variant=match["variant"].strip(),
-        why=_one_line(match["why"]),
-        verdict=match["verdict"] or "",
-        cue=match["cue"],
-    )
 
 
 def _one_line(text: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curation import content_uids as t
 from curation.corpora.corpus import STARTER
 from curation.formatting import decimal, escaped
-from curation.tables.json_values import JsonError, RepeatedKey, read_json, records
+from curation.tables.json_values import JsonError, read_json, records
 from db.errors import HedgerowError
 
 FAMILIES = STARTER.folder / "families.jsonl"
@@ -131,9 +131,9 @@ def test_refusals_have_a_reason(text: str, reason: str, line: int) -> None:
 
 def test_a_repeated_key_is_named_in_short() -> None:
     key = "k" * 5000
-    with pytest.raises(RepeatedKey) as caught:
+    with pytest.raises(JsonError, match=f"{key[:80]}.*twice") as caught:
         read_json(f'{{"{key}": 1, "{key}": 2}}')
-    assert caught.value.key == key and len(str(caught.value)) < 150
+    assert len(str(caught.value)) < 150
 
 
 @given(
