@@ -3,6 +3,7 @@
 import re
 
 from curation.generation.providers.rules.clause import (
+    SETS,
     WORDS,
     Clause,
     Skipped,
@@ -23,12 +24,6 @@ from curation.generation.providers.rules.verbal import (
 )
 from curation.language.tagging import is_known
 
-_NO_OBJECT = frozenset(
-    "contain include need require offer provide produce own show carry hold possess detect find"
-    " receive report".split()
-)
-_NO_HAVE = frozenset(WORDS["no_have"])
-_OWNED = frozenset("the these those my your our their his her its".split())
 _ONES = {
     "someone": "No one",
     "everyone": "No one",
@@ -37,16 +32,6 @@ _ONES = {
     "something": "Nothing",
     "everything": "Nothing",
 }
-_PART_OF = frozenset(
-    "few lot number couple series group majority minority third quarter half handful variety"
-    " range pair total dozen hundred thousand million great large".split()
-)
-_PAIRS = frozenset(
-    "trousers scissors glasses jeans headphones goggles shorts binoculars minutes"
-    " negotiations talks remains surroundings outskirts premises headquarters belongings"
-    " clothes police goods savings earnings parents eyes hands arms legs feet ears lips gums"
-    " knees shoulders contents instructions accounts twins lungs notes".split()
-)
 
 
 def negate_absolutely(clause: Clause) -> str:
@@ -79,7 +64,7 @@ def _no_there(clause: Clause) -> str:
         raise Skipped(SkipReason.NO_CONSTRUCTION)
     token = clause.tokens[following]
     if clause.word(following) in ("a", "an", "some"):
-        if clause.word(following + 1) in _PART_OF:
+        if clause.word(following + 1) in SETS["part_of"]:
             raise Skipped(SkipReason.SCOPE)
         edits = [edit for edit in edits if edit[0] != token.start]
         return edited(clause.text, [*edits, (token.start, token.end, "no")])
@@ -99,7 +84,7 @@ def _no_subject(clause: Clause) -> str | None:
     if following == "of":  # 'None of the Xs' for 'Some of the Xs'
         if word not in ("some", "most", "many", "each", "one"):
             return None
-        if clause.word(start + 2) not in _OWNED:
+        if clause.word(start + 2) not in SETS["owned"]:
             return None
         return _replaced(clause, start, start, "none", denied_tail(clause))
     if clause.letter(clause.head) != "N" or "K" in clause.letters[start : clause.head]:
@@ -107,12 +92,12 @@ def _no_subject(clause: Clause) -> str | None:
     if word in ("a", "an", "some", "every", "many", "several", "most", "any"):
         unfit = (
             word == "any"
-            or following in _PART_OF
+            or following in SETS["part_of"]
             or clause.letter(start + 1) == "Z"
             # 'A typical case was the housewife …' gives an example.
-            or (clause.kind == "B" and clause.word(clause.finite + 1) in _OWNED)
+            or (clause.kind == "B" and clause.word(clause.finite + 1) in SETS["owned"])
             # 'No whale is a mammal' is fine for 'A whale is a mammal', but not for 'A third …'.
-            or (word in ("a", "an") and clause.word(clause.head) in _PART_OF)
+            or (word in ("a", "an") and clause.word(clause.head) in SETS["part_of"])
         )
         return None if unfit else _replaced(clause, start, start, "no", denied_tail(clause))
     if (
@@ -129,9 +114,9 @@ def _bare_plural(clause: Clause) -> str | None:
     token = clause.tokens[start]
     unfit = (
         # It may be a people, whose name keeps its capital.
-        (token.lower.endswith(("ian", "ese", "ean", "ans")) and token.lower not in _COMMON)
+        (token.lower.endswith(("ian", "ese", "ean", "ans")) and token.lower not in SETS["common"])
         or any(one.tag in ("NP0", "AJC", "AJS") for one in clause.tokens[start : clause.head + 1])
-        or {clause.word(start), clause.word(clause.head)} & _PAIRS
+        or {clause.word(start), clause.word(clause.head)} & SETS["pairs"]
         or is_collective(clause)
     )
     word = token.word
@@ -142,18 +127,12 @@ def _bare_plural(clause: Clause) -> str | None:
     return _replaced(clause, start, start, f"no {word}", denied_tail(clause))
 
 
-_COMMON = frozenset(
-    "beans fans cans pans plans loans means oceans veterans orphans organs civilians librarians"
-    " pedestrians guardians magicians musicians politicians technicians physicians vegetarians"
-    " historians comedians electricians mathematicians opticians amphibians clinicians artisans"
-    " statisticians swans vans clans scans humans pelicans volcanoes".split()
-)
-
-
 def _no_object(clause: Clause) -> str | None:
     """Write 'has no X', 'contains no X' for 'has an X', 'contains Xs'."""
     # 'no' on the object negates the verb: 'have', and states like 'contain'.
-    takes_no = is_main_have(clause) if clause.kind == "H" else clause.lexical_verb in _NO_OBJECT
+    takes_no = (
+        is_main_have(clause) if clause.kind == "H" else clause.lexical_verb in SETS["no_object"]
+    )
     if not takes_no or clause.letter(clause.finite - 1) == "V":
         return None
     check_quantifiers(clause)
@@ -164,7 +143,11 @@ def _no_object(clause: Clause) -> str | None:
     phrase = _OBJECT.match(clause.letters[noun : clause.end])
     last = noun + len(phrase[0] if phrase else "") - 1
     nouns = {clause.word(i) for i in range(noun, last + 1)}
-    if clause.letter(last) != "N" or nouns & _NO_HAVE or clause.letter(last + 1) in ("E", "I"):
+    if (
+        clause.letter(last) != "N"
+        or nouns & SETS["no_have"]
+        or clause.letter(last + 1) in ("E", "I")
+    ):
         return None
     token = clause.tokens[noun]
     if token.tag == "NP0" or clause.is_contracted:
@@ -186,10 +169,10 @@ def _none_of(clause: Clause) -> str | None:
         clause.tokens[head].tag != "NN2"
         or "C" in clause.letters[start : clause.subject_end]
         or clause.tokens[head].word[0].isupper()
-        or clause.word(owner) not in _OWNED
-        or clause.word(head) in _PAIRS
+        or clause.word(owner) not in SETS["owned"]
+        or clause.word(head) in SETS["pairs"]
         or is_collective(clause)
-        or (not everyone and {clause.word(i) for i in range(start, head)} & _PART_OF)
+        or (not everyone and {clause.word(i) for i in range(start, head)} & SETS["part_of"])
         or (clause.letter(clause.finite + 1) in ("D", "d") and clause.kind == "B")
     )
     if unfit:
@@ -272,18 +255,14 @@ def neither_nor(clause: Clause) -> str | None:
 # -- Distinguishes what is true of things together from what is true of each one ------------------
 
 
-_COLLECTIVE = frozenset(WORDS["collective"])
-_TOGETHER = frozenset(WORDS["collective_predicates"])
-_MARKS = frozenset("each together one apart between among jointly side pair couple team".split())
-
-
 def is_collective(clause: Clause) -> bool:
     """Whether the predicate holds for the group as a whole, so that 'none of them' does not fit."""
     return (
-        not _MARKS.isdisjoint(predicate_words(clause))
-        or clause.lexical_verb in _COLLECTIVE
+        not SETS["marks"].isdisjoint(predicate_words(clause))
+        or clause.lexical_verb in SETS["collective"]
         or any(
-            clause.word(i) in _TOGETHER or _participle_base(clause, i) in _COLLECTIVE
+            clause.word(i) in SETS["collective_predicates"]
+            or _participle_base(clause, i) in SETS["collective"]
             for i in range(clause.finite, clause.after_adverbs() + 2)
         )
     )
@@ -295,5 +274,5 @@ def _participle_base(clause: Clause, position: int) -> str:
         return base_of(word, "VVN")
     if clause.letter(position) == "G":
         stem = word.removesuffix("ing")
-        return next((base for base in (stem, stem + "e") if base in _COLLECTIVE), "")
+        return next((base for base in (stem, stem + "e") if base in SETS["collective"]), "")
     return word if clause.letter(position) == "I" else ""

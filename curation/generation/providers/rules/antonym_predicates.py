@@ -3,6 +3,7 @@
 import re
 
 from curation.generation.providers.rules.clause import (
+    SETS,
     WORDS,
     Clause,
     Skipped,
@@ -33,13 +34,8 @@ from curation.language.wordnet import Part, first_sense
 _OBJECTS: dict[str, frozenset[str]] = {
     base: frozenset(words) for base, words in WORDS["objects"].items()
 }
-_ALL = frozenset("all every each both any everyone everybody everything".split())
-_FAIL = frozenset(WORDS["fail"])
-_FAIL_PLAIN = _FAIL | frozenset(WORDS["fail_plain"])
+_FAIL_PLAIN = SETS["fail"] | frozenset(WORDS["fail_plain"])
 """Verbs that 'did not fail to' would make clumsy."""
-
-_FAIL_ALONE = frozenset(WORDS["fail_alone"])
-_NO_HAVE = frozenset(WORDS["no_have"])
 
 
 def affixal(clause: Clause) -> str:
@@ -95,7 +91,7 @@ def _check_claim(clause: Clause, *, negated: bool) -> None:
     check_reasons(clause)
     if clause.second_verb is not None:
         raise Skipped(SkipReason.COORDINATED)
-    if negated and _ALL & {clause.word(i) for i in range(clause.finite, clause.end)}:
+    if negated and SETS["all"] & {clause.word(i) for i in range(clause.finite, clause.end)}:
         raise Skipped(SkipReason.SCOPE)  # 'is not inaccessible to everyone' allows some access
 
 
@@ -158,7 +154,7 @@ def _lack(clause: Clause, *, negated: bool) -> str | None:
         and clause.finite == clause.subject_end
         and clause.letter(clause.head) != "R"
         and noun
-        and noun not in _NO_HAVE
+        and noun not in SETS["no_have"]
         and (clause.word(following) in ("a", "an") or clause.letter(following) in ("N", "A"))
         and "E" not in clause.tail[:5]
         and not set("CIT") & set(clause.tail)
@@ -180,16 +176,12 @@ def _changed_verb(clause: Clause, base: str, *, negated: bool, suffix: str = "")
     return edited(clause.text, [(verb.start, verb.end, new + suffix)])
 
 
-_CANCELLING = frozenset("accept reject include exclude keep respect remember pass obey".split())
-_INTRANSITIVE = frozenset("shrink expand diminish decline improve worsen".split())
-
-
 def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
     if clause.kind != "F" or clause.finite != clause.subject_end:
         return None
     base = lexical_base(clause)
     antonym = WORDS["lexical_verbs"].get(base)
-    if antonym is None or (negated and base not in _CANCELLING) or not _takes(clause, base):
+    if antonym is None or (negated and base not in SETS["cancelling"]) or not _takes(clause, base):
         return None
     check_words(clause, clause.finite + 1, clause.end)
     if negated:
@@ -206,7 +198,7 @@ def _takes(clause: Clause, base: str) -> bool:
         return following == "T"
     if base in _OBJECTS:
         return _object_head(clause) in _OBJECTS[base]
-    if base in _INTRANSITIVE:
+    if base in SETS["intransitive"]:
         return (following in ("", "P", "V") and base != "decline") or following == "V"
     if base == "succeed":
         return following in ("", "V", "P", "S") and clause.letter(clause.finite + 2) != "G"
@@ -238,10 +230,13 @@ def _fail_to(clause: Clause, *, negated: bool) -> str | None:
         return None
     base = lexical_base(clause)
     unfit = (
-        base not in (_FAIL if negated else _FAIL_PLAIN)
+        base not in (SETS["fail"] if negated else _FAIL_PLAIN)
         or says_more(clause)  # 'failed to perform it ineptly'
         or (base == "find" and re.search(r"N(V?A|T|G)", clause.tail))  # 'found it useful'
-        or (clause.letter(clause.finite + 1) not in tuple("DdNARZW") and base not in _FAIL_ALONE)
+        or (
+            clause.letter(clause.finite + 1) not in tuple("DdNARZW")
+            and base not in SETS["fail_alone"]
+        )
     )
     if unfit:
         return None
@@ -258,8 +253,6 @@ AFFIX_SHARE = 0.6
 
 It can be lower than for other antonyms because the affix already selects the sense ('unhappy').
 """
-
-_UNFIT = frozenset(WORDS["wordnet_unfit"])
 
 
 def affixed_quality(word: str, *, participle: bool) -> str | None:
@@ -287,7 +280,7 @@ def is_affixed(word: str, antonym: str) -> bool:
 
 
 def _by_affix(word: str, part: Part) -> str | None:
-    if word in _UNFIT or negative_affix(word) is not None:
+    if word in SETS["wordnet_unfit"] or negative_affix(word) is not None:
         return None  # 'unsafe' becomes 'safe', which is not an affixal negation
     sense = first_sense(word, part)
     if sense is None or sense.share < AFFIX_SHARE:

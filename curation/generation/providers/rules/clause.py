@@ -1,6 +1,5 @@
 """A parsed plain statement: the reasons to skip it, verb forms, and word lists."""
 
-import json
 import re
 from enum import StrEnum
 from functools import lru_cache
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.language.tagging import TaggedWord, is_known, may_be_common, verb_lemma
+from curation.language.tokens import load_lexicon
 
 # -- A parsed plain statement, and the reasons why the rules may skip it --------------------------
 
@@ -117,18 +117,15 @@ def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
 # -- The rules' word lists, loaded once. Every entry was checked by hand --------------------------
 
 
-WORDS: dict[str, Any] = json.loads(
-    Path(__file__).with_name("words.json").read_text(encoding="utf-8")
-)
+WORDS: dict[str, Any] = load_lexicon(Path(__file__).with_name("words.json"))
+SETS: dict[str, frozenset[str]] = {
+    name: frozenset(" ".join(words).split())
+    for name, words in (WORDS | load_lexicon(Path(__file__).with_name("word_sets.json"))).items()
+    if isinstance(words, list)
+}
 
 
 # -- Lower-cases a statement's first word for use inside another sentence -------------------------
-
-
-_PROPER = frozenset(WORDS["proper_adjectives"])
-_LOWERED = frozenset(
-    "AT0 DPS DT0 PNP PRP PRF AV0 CRD EX0 PNI CJS AVQ NN2 ORD AJ0 AJC AJS NN1 NN0 VVG CJC".split()
-)
 
 
 def lowered_opening(clause: Clause) -> str | None:
@@ -139,7 +136,7 @@ def lowered_opening(clause: Clause) -> str | None:
         return word
     if first.tag == "NP0":
         return None if may_be_common(word) and not following.word[0].isupper() else word
-    if first.tag not in _LOWERED or keeps_capital(word):
+    if first.tag not in SETS["lowered"] or keeps_capital(word):
         return word
     if not is_known(word):
         return None
@@ -155,7 +152,9 @@ def lowered_opening(clause: Clause) -> str | None:
 def keeps_capital(word: str) -> bool:
     """Whether a word is always capitalised: 'French', 'Mondays'."""
     lower = word.lower()
-    return lower in _PROPER or lower.removesuffix("s") in _PROPER
+    return (
+        lower in SETS["proper_adjectives"] or lower.removesuffix("s") in SETS["proper_adjectives"]
+    )
 
 
 # -- forms ----------------------------------------------------------------------------------------
@@ -171,14 +170,13 @@ for _base, (_past, _participle) in _IRREGULAR.items():
     for _tag, _form in [*(("VVD", one) for one in _past), *(("VVN", one) for one in _participle)]:
         _BASES.setdefault((_tag, _form), []).append(_base)
 
-_DOUBLED_LATE = frozenset(WORDS["doubling_verbs"])
 _CVC = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
 
 
 def _ed(base: str) -> str:
     if re.search(r"[^aeiou]y$", base):
         return base[:-1] + "ied"
-    if _CVC.match(base) or base in _DOUBLED_LATE:
+    if _CVC.match(base) or base in SETS["doubling_verbs"]:
         return base + base[-1] + "ed"
     return base.removesuffix("e") + "ed"
 

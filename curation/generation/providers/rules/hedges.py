@@ -7,6 +7,7 @@ from pathlib import Path
 from curation.content_uids import bucket
 from curation.generation.providers.rules.clause import (
     FINITE,
+    SETS,
     WORDS,
     Clause,
     Skipped,
@@ -20,12 +21,7 @@ from curation.generation.providers.rules.scope import check_reasons
 from curation.generation.providers.rules.verbal import is_main_have, lexical_base
 
 _FRAMES: dict[str, dict[str, str]] = WORDS["frames"]
-_ADVERBS = frozenset(WORDS["hedging_adverbs"])
 
-_HEDGED = frozenset(
-    "assume believe think suppose expect hope guess suspect wonder imagine doubt seem appear"
-    " suggest tend".split()
-)
 _OF_ONESELF = (
     "I am not",
     "I think",
@@ -68,7 +64,7 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
         Skipped: no cue can be placed.
     """
     may = clause.kind == "M" and clause.word(clause.finite) in _MODALS
-    if may or clause.lexical_verb in _HEDGED:
+    if may or clause.lexical_verb in SETS["hedged"]:
         raise Skipped(SkipReason.UNSUITABLE)  # it may already be hedged
     if not is_one_statement(clause):
         raise Skipped(SkipReason.COORDINATED)
@@ -91,7 +87,7 @@ def _in_order(known: Sequence[str], text: str, salt: str, *, first: Sequence[str
 def _place(clause: Clause, type_id: str, cue: str) -> str | None:
     of_oneself = clause.word(clause.head) in ("i", "we")
     inside = type_id == "word" and is_one_clause(clause)
-    if inside and cue in _ADVERBS:
+    if inside and cue in SETS["hedging_adverbs"]:
         fits = not of_oneself or cue in ("possibly", "probably")
         return _with_adverb(clause, cue) if fits else None
     if inside and cue in _MODALS and not of_oneself:
@@ -182,14 +178,6 @@ After a longer one, the frame seems to belong to the last phrase only.
 _OF_OTHERS = ("free_hedge", "unsupported")
 """Types whose frames sound odd around facts the writer must know: 'Nobody knows if I am ill'."""
 
-_ONESELF = frozenset("i me myself we us ourselves".split())
-
-_STANCE = frozenset(
-    "certainly definitely surely clearly obviously evidently undoubtedly indeed actually really"
-    " fortunately unfortunately sadly luckily surprisingly however moreover therefore thus hence"
-    " nevertheless otherwise instead meanwhile".split()
-)
-
 
 @cache
 def frames_of(type_id: str) -> tuple[str, ...]:
@@ -230,14 +218,14 @@ def _check(clause: Clause, type_id: str) -> None:
     contrast = any(
         clause.word(i) == "while" for i in range(clause.end) if clause.letter(i - 1) == ","
     )
-    if contrast or _STANCE & {clause.word(i) for i in range(clause.end)}:
+    if contrast or SETS["stance"] & {clause.word(i) for i in range(clause.end)}:
         raise Skipped(SkipReason.SCOPE)
     if clause.subject_start > 0 or (type_id in _OF_OTHERS and _of_oneself(clause)):
         raise Skipped(SkipReason.NO_CONSTRUCTION)  # 'whether when we arrived, …'
 
 
 def _of_oneself(clause: Clause) -> bool:
-    return bool(_ONESELF & {clause.word(i) for i in range(clause.end)})
+    return bool(SETS["oneself"] & {clause.word(i) for i in range(clause.end)})
 
 
 def _fits(clause: Clause, frame: str) -> bool:

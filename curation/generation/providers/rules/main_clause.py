@@ -8,7 +8,7 @@ nothing, misreading one produces bad English.
 import re
 
 from curation.anchors.suitability import anchor_problems
-from curation.generation.providers.rules.clause import FINITE, Clause, Skipped, SkipReason
+from curation.generation.providers.rules.clause import FINITE, SETS, Clause, Skipped, SkipReason
 from curation.language.tagging import TaggedWord, tag
 
 _LETTERS = {
@@ -90,27 +90,9 @@ _CLAUSE = re.compile(
 _PAST_FORM = re.compile(
     f"(?:{_FRONT})?(?:[Dd]{{0,2}}{_MODIFIERS}N+{_PHRASE}*|R)E(?=[DdRZ][^{FINITE}]*$|[DdRZ][^{FINITE}]*[SW])"
 )
-_NAMED = frozenset("called named considered titled entitled dubbed".split())
 
 _UNFIT = re.compile(r"[?!;:\"“”()\[\]…/*–—]|\s-\s|\.\s+\S|''|‘")
 _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
-
-
-# After a noun, these may be prepositions or begin a clause, whose verb is not the main verb.
-_EITHER = frozenset("after before since until till as than like once".split())
-# 'In addition, …' links a sentence to the previous one.
-_LINKS = frozenset(
-    "addition example contrast fact result course instance particular general summary short turn"
-    " comparison conclusion other".split()
-)
-# At the beginning without an article, these begin headings and instructions ('Check values are
-# equal').
-_ORDERS = frozenset(
-    "check return returns get set compute computes calculate create creates make makes test tests"
-    " raise raises load use uses add run find show list print note see plot apply convert remove"
-    " wrap store update ensure generate perform call build change display write read helper"
-    " rolling given".split()
-)
 
 
 def read_statement(text: str) -> Clause:
@@ -182,7 +164,7 @@ def _with_past_form(tokens: list[TaggedWord], letters: str) -> tuple[list[Tagged
         return tokens, letters
     position = match.end() - 1
     token = tokens[position]
-    if not token.lower.endswith("ed") or token.lower in _NAMED:
+    if not token.lower.endswith("ed") or token.lower in SETS["named"]:
         return tokens, letters
     changed = [*tokens[:position], token._replace(tag="VVD"), *tokens[position + 1 :]]
     return changed, f"{letters[:position]}F{letters[position + 1 :]}"
@@ -210,9 +192,9 @@ def _check_subject(clause: Clause) -> None:
     """Raise ``Skipped`` if the subject may end elsewhere or may not be a subject."""
     start, verb = clause.subject_start, clause.verb
     unsure = (
-        any(clause.word(i) in _EITHER for i in range(clause.head, clause.subject_end))
-        or any(clause.word(i) in _LINKS for i in range(min(start, 4)))
-        or (start == 0 and clause.word(0) in _ORDERS)
+        any(clause.word(i) in SETS["either"] for i in range(clause.head, clause.subject_end))
+        or any(clause.word(i) in SETS["links"] for i in range(min(start, 4)))
+        or (start == 0 and clause.word(0) in SETS["orders"])
         or (verb.word[0].isupper() and clause.letters[start] != "x")
         or (clause.kind == "F" and clause.letter(clause.subject_end - 1) in ("G", "P"))
     )
@@ -223,15 +205,11 @@ def _check_subject(clause: Clause) -> None:
         raise Skipped(SkipReason.UNCLEAR)
 
 
-_SINGULAR_WORDS = frozenset("he she it this that each everything something".split())
-_PLURAL_WORDS = frozenset("i you we they these those both".split())
-
-
 def _is_plural(tokens: list[TaggedWord], letters: str, start: int, head: int) -> bool | None:
     word, found = tokens[head].lower, tokens[head].tag
-    if word in _PLURAL_WORDS:
+    if word in SETS["plural_words"]:
         return True
-    if word in _SINGULAR_WORDS or found == "PNI":
+    if word in SETS["singular_words"] or found == "PNI":
         return False
     if letters[head] == "N" and tokens[start].lower in ("a", "an", "every", "each"):
         return False
@@ -260,7 +238,7 @@ def _stray_verb(clause: Clause, *, joined: bool) -> int | None:
             opened = True
         elif letter == "C":
             opened = joined and letters[i - 1] != "," and clause.word(i) != "but"
-        elif letter == "R" and clause.word(i) in _PLURAL_WORDS | {"he", "she", "it"}:
+        elif letter == "R" and clause.word(i) in SETS["plural_words"] | {"he", "she", "it"}:
             opened = opened or letters[i - 1] in "NRF"
         elif letter in FINITE:
             if not opened:

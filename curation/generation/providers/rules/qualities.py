@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from curation.generation.providers.rules.clause import (
+    SETS,
     WORDS,
     Clause,
     Skipped,
@@ -13,23 +14,6 @@ from curation.generation.providers.rules.clause import (
 from curation.generation.providers.rules.scope import check_words, deny_tail
 from curation.generation.providers.rules.verbal import lexical_base
 
-_LINKING = frozenset("remain stay feel look seem sound prove become smell taste".split())
-# Prepositions that are also fine after an antonym.
-_SAFE_NEXT = frozenset(
-    "for in on at during to by under along throughout near from after before below above against"
-    " behind between beneath inside outside".split()
-)
-_OWN_PREPOSITION = frozenset(
-    "full empty aware unaware conscious capable certain tolerant afraid typical worthy fond sure"
-    " familiar compatible consistent satisfied content acquainted honest clear careful generous"
-    " polite kind patient responsible happy careless confident visible accessible audible useful"
-    " sensitive comfortable sympathetic".split()
-)
-_INFINITIVE = frozenset(
-    "easy difficult safe dangerous cheap expensive good bad happy sad able willing certain afraid"
-    " qualified eligible competent motivated reasonable wise important necessary possible"
-    " legal illegal lawful comfortable pleasant".split()
-)
 _DEGREE = frozenset({"very"})
 
 
@@ -48,7 +32,7 @@ def find_quality(clause: Clause) -> Quality | None:
     has_been = (clause.kind == "H" and following == "been") or (
         clause.kind == "M" and clause.word(clause.finite) == "will" and following == "be"
     )
-    if clause.kind != "B" and clause.lexical_verb not in _LINKING and not has_been:
+    if clause.kind != "B" and clause.lexical_verb not in SETS["linking"] and not has_been:
         return None
     first = clause.finite + (2 if has_been else 1)
     position = first
@@ -60,16 +44,13 @@ def find_quality(clause: Clause) -> Quality | None:
     is_adverb = clause.word(position - 1) == "well"
     if is_adverb and position > first and letter in ("", "P"):
         return Quality(position - 1, "well", False) if len(adverbs) == 1 else None
-    if adverbs - _DEGREE - _WHEN or letter not in ("A", "E"):
+    if adverbs - _DEGREE - SETS["when"] or letter not in ("A", "E"):
         return None
     if clause.tokens[position].tag in ("AJC", "AJS", "ORD"):
         return None
     word = clause.word(position)
     known_participle = word in WORDS["affixed_participles"] or word in WORDS["lexical_participles"]
     return Quality(position, word, known_participle or letter == "E")
-
-
-_WHEN = frozenset("usually always generally often normally now currently".split())
 
 
 def with_antonym(clause: Clause, quality: Quality, antonym: str | None) -> str:
@@ -92,13 +73,13 @@ def _check_after(clause: Clause, quality: Quality, antonym: str) -> None:
     check_words(clause, position, min(position + 2, clause.end))
     listed = quality.word in _LISTED
     unfit = (
-        (not listed and letter == "P" and word not in _WITH_ANY)
+        (not listed and letter == "P" and word not in SETS["with_any"])
         or (not listed and quality.participle and letter)
         or word in _NOT_WITH.get(quality.word, ())
         or word in _NOT_WITH.get(antonym, ())
         or word == "enough"
         or letter in tuple("CNAEGWdDRZF")
-        or (letter == "T" and quality.word not in _INFINITIVE)
+        or (letter == "T" and quality.word not in SETS["infinitive"])
         or (letter == "P" and not _keeps_preposition(quality, word))
         or (quality.participle and (letter == "V" or _is_event(clause, quality)))
     )
@@ -109,9 +90,9 @@ def _check_after(clause: Clause, quality: Quality, antonym: str) -> None:
 def _keeps_preposition(quality: Quality, word: str) -> bool:
     """Whether the antonym takes the same preposition."""
     if quality.participle and word == "by":
-        return quality.word in _BY
-    is_safe = word in _SAFE_NEXT or (quality.participle and word in _WITH_PARTICIPLE)
-    return is_safe or quality.word in _OWN_PREPOSITION
+        return quality.word in SETS["by"]
+    is_safe = word in SETS["safe_next"] or (quality.participle and word in SETS["with_participle"])
+    return is_safe or quality.word in SETS["own_preposition"]
 
 
 _LISTED = frozenset(
@@ -119,9 +100,6 @@ _LISTED = frozenset(
     for group in ("affixed", "affixed_participles", "lexical", "lexical_participles")
     for word in WORDS[group]
 )
-# Before these prepositions, any antonym may replace a word that is not in our lists.
-_WITH_ANY = frozenset("in at during throughout under near for from after before".split())
-_WITH_PARTICIPLE = frozenset("with against from as".split())
 _NOT_WITH = {
     "responsible": {"for"},
     "loyal": {"to", "in"},
@@ -163,27 +141,16 @@ _NOT_WITH = {
     "hostile": {"with"},
     "poor": {"at"},
 }
-_BY = frozenset(
-    "touched affected harmed changed impressed convinced protected supported supervised attended"
-    " noticed damaged occupied motivated".split()
-)
 
 
 def _is_event(clause: Clause, quality: Quality) -> bool:
     """Whether this is an event ('was signed in June') and not a state ('was unsigned')."""
     rest = [clause.word(i) for i in range(quality.position + 1, clause.end)]
     verbs = [clause.letter(i) for i in range(clause.finite + 1, quality.position)]
-    dated = any(word.isdigit() or word in _DATES for word in rest)
-    return "E" in verbs or (clause.verb.tag == "VBD" and dated and quality.word not in _STATE)
-
-
-_DATES = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may"
-    " june july august september october november december yesterday ago last".split()
-)
-_STATE = frozenset(
-    "married locked armed inhabited occupied lit employed related interested".split()
-)
+    dated = any(word.isdigit() or word in SETS["dates"] for word in rest)
+    return "E" in verbs or (
+        clause.verb.tag == "VBD" and dated and quality.word not in SETS["state"]
+    )
 
 
 def negated_quality(clause: Clause, quality: Quality) -> str:
@@ -202,16 +169,6 @@ def negated_quality(clause: Clause, quality: Quality) -> str:
 # -- 'unable to' instead of 'can', 'managed to' or a verb of achievement --------------------------
 
 
-_ACHIEVED = frozenset(WORDS["achieved"])
-_BEFALL = frozenset(
-    "lead vary cause result occur happen mean become contain include exist range differ affect"
-    " depend take last cost come seem appear trigger produce create make have feel look sound get"
-    " represent indicate reduce increase improve harm damage kill spread arise help need be".split()
-)
-# 'you can trust it' and 'it can rain' do not state an ability.
-_NOT_ABLE = frozenset("it you this that these those".split())
-
-
 def unable(clause: Clause) -> str | None:
     """Return the statement with 'unable to' in its predicate; None if it states no ability."""
     if clause.plural is None or clause.finite != clause.subject_end:
@@ -227,7 +184,7 @@ def _for_can(clause: Clause) -> str | None:
     following, verb = clause.finite + 1, clause.verb
     if verb.lower not in ("can", "could") or clause.letter(following) != "I":
         return None
-    if clause.word(clause.head) in _NOT_ABLE or clause.word(following) in _BEFALL:
+    if clause.word(clause.head) in SETS["not_able"] or clause.word(following) in SETS["befall"]:
         return None
     check_words(clause, following, clause.end)
     be = _be(clause, past=verb.lower == "could")
@@ -239,7 +196,7 @@ def _for_past(clause: Clause) -> str | None:
     verb, following = clause.verb, clause.letter(clause.finite + 1)
     base = lexical_base(clause)
     managed = base == "manage" and following == "T"
-    achieved = base in _ACHIEVED and following in tuple("DdNARZ") and not says_more(clause)
+    achieved = base in SETS["achieved"] and following in tuple("DdNARZ") and not says_more(clause)
     if not managed and not achieved:
         return None
     check_words(clause, clause.finite + 1, clause.end)
@@ -250,7 +207,7 @@ def _for_past(clause: Clause) -> str | None:
 def _for_perfect(clause: Clause) -> str | None:
     token = clause.tokens[clause.finite + 1]
     base = base_of(token.word, "VVN") if token.tag != "VBN" else ""
-    fits = base in _ACHIEVED and clause.letter(clause.finite + 2) in tuple("DdNRZ")
+    fits = base in SETS["achieved"] and clause.letter(clause.finite + 2) in tuple("DdNRZ")
     if not fits or says_more(clause) or clause.is_contracted:
         return None
     check_words(clause, clause.finite + 1, clause.end)

@@ -2,24 +2,11 @@
 
 import re
 
-from curation.generation.providers.rules.clause import Clause, Skipped, SkipReason
+from curation.generation.providers.rules.clause import SETS, Clause, Skipped, SkipReason
 from curation.language.negation import negative_affix
 
 Edits = list[tuple[int, int, str]]
 
-# Words that are outside a negation's scope, add to it, or do not occur under it.
-_ESCAPE = frozenset(
-    "already also too only just merely simply even several certain both either instead rather so"
-    " almost nearly hardly barely still yet again twice sometimes occasionally quite fairly pretty"
-    " somewhat slightly somehow perhaps probably possibly maybe apparently fortunately"
-    " unfortunately sadly luckily surprisingly indeed actually certainly clearly obviously surely"
-    " definitely really therefore thus hence however moreover nevertheless otherwise meanwhile"
-    " extremely incredibly absolutely totally utterly ever anyway least most mostly mainly largely"
-    " partly initially originally eventually finally soon first once but than whether no without"
-    " completely fully entirely exclusively solely primarily purely wholly principally chiefly"
-    " unless plenty far likely unlikely seldom rarely few optionally additionally similarly"
-    " alternatively".split()
-)
 _ESCAPE_PAIRS = (
     ("as", "well"),
     ("a", "few"),
@@ -46,15 +33,6 @@ _ANY = {
     "something": "anything",
     "somewhere": "anywhere",
 }
-_TAIL_CLAUSES = frozenset(
-    "when where who which that whom whose how what after before while if as".split()
-)
-_CHOSEN_PAIR = frozenset("between both mix mixture combination pair blend".split())
-_OBJECT_INFINITIVE = frozenset(
-    "encourage allow ask tell help want expect permit enable force persuade order invite advise"
-    " warn teach require remind instruct urge cause authorise authorize".split()
-)
-_DEFINITE = frozenset("the this that these those my your his her its our their".split())
 
 
 def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
@@ -68,12 +46,14 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
     """
     check_words(clause, clause.subject_end, clause.end)
     is_stretched = any(  # 'Even on Sundays, it isn't open' would say more
-        clause.word(i) in (_STRETCHING | _ESCAPE if clause.letter(i) == "V" else _STRETCHING)
+        clause.word(i)
+        in (SETS["stretching"] | SETS["escape"] if clause.letter(i) == "V" else SETS["stretching"])
         for i in range(clause.subject_start)
     )
     rest = [clause.word(i) for i in range(clause.finite + 1, clause.end)]
     has_second = any(  # 'unlimited', 'disallowed'
-        word.isalpha() and word not in _DENIED and negative_affix(word) is not None for word in rest
+        word.isalpha() and word not in SETS["denied"] and negative_affix(word) is not None
+        for word in rest
     )
     if is_stretched or has_second:
         raise Skipped(SkipReason.SCOPE)
@@ -83,30 +63,23 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
     return [*_any_for_some(clause), *_or_for_and(clause)]
 
 
-_STRETCHING = frozenset("even only just especially still already always unless".split())
-
-
-_DENIED = frozenset("disease diseases disorder disorders unless".split())
-
-
 def check_words(clause: Clause, start: int, end: int) -> None:
     """Raise ``Skipped`` if a word between two positions is outside a negation's scope."""
     for i in range(start, end):
         word = clause.word(i)
         is_ordinal = word == "first" and clause.letter(i) == "A"
         is_superlative = word == "most" and clause.letter(i + 1) == "A"
-        escapes = word in _ESCAPE and not is_ordinal and not is_superlative
+        escapes = word in SETS["escape"] and not is_ordinal and not is_superlative
         if escapes or (word, clause.word(i + 1)) in _ESCAPE_PAIRS:
             raise Skipped(SkipReason.SCOPE)
 
 
 def check_reasons(clause: Clause) -> None:
     """Raise ``Skipped`` at a clause of reason or contrast: it only fits the original claim."""
-    if any(clause.letter(i) == "S" and clause.word(i) in _REASONS for i in range(clause.end)):
+    if any(
+        clause.letter(i) == "S" and clause.word(i) in SETS["reasons"] for i in range(clause.end)
+    ):
         raise Skipped(SkipReason.SCOPE)
-
-
-_REASONS = frozenset("because since as so although though whereas".split())
 
 
 def _check_clauses(clause: Clause) -> None:
@@ -115,7 +88,7 @@ def _check_clauses(clause: Clause) -> None:
         letter, word, following = clause.letter(i), clause.word(i), clause.letter(i + 1)
         would_be_negated = (
             word in ("until", "till", "because")
-            or (letter in "SW" and word not in _TAIL_CLAUSES)
+            or (letter in "SW" and word not in SETS["tail_clauses"])
             or (letter == "S" and word == "as")
             or (letter == "," and following in "SWVG" and not _adds_a_fact(clause, i))
             or (letter == "," and following == "E")
@@ -136,7 +109,7 @@ def _definite_before(clause: Clause, comma: int) -> bool:
     """Whether the noun phrase before a comma is definite: 'the treaty, which …'."""
     for i in range(comma - 1, clause.finite, -1):
         if clause.letter(i) in "Dd":
-            return clause.word(i) in _DEFINITE
+            return clause.word(i) in SETS["definite"]
         if clause.tokens[i].tag == "NP0":
             return True
         if clause.letter(i) not in "NAGEZK":
@@ -148,7 +121,7 @@ def _check_infinitives(clause: Clause, lexical: str) -> None:
     """Raise ``Skipped`` at 'to' after a noun: a purpose would be negated instead."""
     for i in range(clause.finite + 1, clause.end):
         direct = i == clause.finite + 1 or clause.letter(i - 1) in "AEI"
-        if clause.letter(i) == "T" and not direct and lexical not in _OBJECT_INFINITIVE:
+        if clause.letter(i) == "T" and not direct and lexical not in SETS["object_infinitive"]:
             raise Skipped(SkipReason.SCOPE)
 
 
@@ -195,7 +168,7 @@ def _or_for_and(clause: Clause) -> Edits:
         qualities = clause.kind == "B" and re.fullmatch(r"V*A(,A)*,?", before)
         places = re.search(r"P[DdAGEZ]*N+$", before) and after.startswith("P")
         alike = nouns or places or (qualities and re.match(r"V?A($|[PV])", after))
-        if words & _CHOSEN_PAIR or not (alike or _joins_verbs(clause, i)):
+        if words & SETS["chosen_pair"] or not (alike or _joins_verbs(clause, i)):
             raise Skipped(SkipReason.COORDINATED)
         edits.append((token.start, token.end, "or"))
     return edits

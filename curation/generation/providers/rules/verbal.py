@@ -1,7 +1,7 @@
 """Verbal negation: 'not' or '-n't' on the finite verb, with do-support."""
 
 from curation.generation.providers.rules.clause import (
-    WORDS,
+    SETS,
     Clause,
     Skipped,
     SkipReason,
@@ -10,17 +10,8 @@ from curation.generation.providers.rules.clause import (
 )
 from curation.generation.providers.rules.scope import Edits, check_words, deny_tail
 
-# Before a negated verb, these don't contradict the anchor, or they mean 'not all'.
-_QUANTIFIERS = frozenset(
-    "some many several few all every each both everyone everybody everything someone somebody"
-    " something any anyone anybody anything either half more less much enough one another other"
-    " others such".split()
-)
-_ALL = frozenset("all every each both everyone everybody everything".split())
-_BETWEEN = frozenset("always often usually normally now".split())
 _CONTRACTED = {"can": "can't", "will": "won't", "shall": "shan't", "am": "am not"}
 _HIDDEN = {"'m": "'m not", "'re": " aren't", "'ve": " haven't", "'ll": " won't", "'s": ""}
-_MODALS = frozenset("can could will would shall should must".split())
 
 
 def negate_verb(clause: Clause) -> str:
@@ -59,17 +50,16 @@ def check_quantifiers(clause: Clause, *, universal: bool = False) -> None:
     for i in range(clause.subject_start, clause.head + 1):
         word, letter = clause.word(i), clause.letter(i)
         number = letter == "Z" and clause.letter(clause.subject_start) not in "Dd"
-        if (word in _QUANTIFIERS and not (universal and word in _ALL)) or number:
+        if (
+            word in SETS["quantifiers"] and not (universal and word in SETS["verbal_all"])
+        ) or number:
             raise Skipped(SkipReason.SCOPE)
     most = clause.word(clause.subject_start) == "most"  # 'Most don't' does contradict 'most do'
     check_words(clause, clause.subject_start + most, clause.finite)
-    if clause.word(clause.head) in _PARTS and clause.word(clause.head + 1) == "of":
+    if clause.word(clause.head) in SETS["parts"] and clause.word(clause.head + 1) == "of":
         raise Skipped(SkipReason.SCOPE)
     if not clause.plain and "C" in clause.letters[clause.head : clause.subject_end]:
         raise Skipped(SkipReason.SCOPE)  # 'A and B aren't' may mean that only one of them is
-
-
-_PARTS = frozenset("number majority minority lot couple third quarter half handful".split())
 
 
 def lexical_base(clause: Clause) -> str:
@@ -100,7 +90,7 @@ def _negated(clause: Clause, base: str) -> tuple[int, int, str]:
     word = verb.lower.replace("’", "'")
     if word.startswith("'"):
         return _hidden(clause, word)
-    if clause.kind == "M" and word not in _MODALS:
+    if clause.kind == "M" and word not in SETS["modals"]:
         raise Skipped(SkipReason.SCOPE)
     return verb.start, verb.end, with_not(word, informal=informal)
 
@@ -132,7 +122,7 @@ def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int,
     verb = clause.verb
     first = clause.tokens[clause.subject_end]
     for i in range(clause.subject_end, clause.finite):
-        if not clause.word(i).endswith("ly") and clause.word(i) not in _BETWEEN:
+        if not clause.word(i).endswith("ly") and clause.word(i) not in SETS["between"]:
             raise Skipped(SkipReason.UNCLEAR)  # 'the tenants upstairs complained'
     adverbs = clause.text[first.start : verb.start] if first.start < verb.start else ""
     helper = with_not(helping(verb.tag), informal=informal)
@@ -160,27 +150,7 @@ def _there(clause: Clause, edits: Edits) -> Edits:
 # -- 'never', 'in no way' and 'at no point' next to the finite verb -------------------------------
 
 
-_TOGETHER = frozenset(WORDS["collective_predicates"])
 _GRADED = tuple("ful ous able ible ive ing ent ant al ic y ar ate less some".split())
-_GRADED_TOO = frozenset(
-    "safe fair wise clear proper sound neat kind proud strong weak difficult easy cheap good"
-    " rude polite valid".split()
-)
-_NOT_GRADED = frozenset(
-    "early daily weekly monthly yearly only likely ready many any present absent vacant solvent"
-    " alive finite infinite mortal identical final total annual single double legendary".split()
-)
-_NOW = frozenset(
-    "today tonight yesterday tomorrow now currently recently ago overnight moment afternoon"
-    " morning evening night week month year monday tuesday wednesday thursday friday saturday"
-    " sunday january february march april june july august september october november december"
-    " spring summer autumn winter weekend noon midnight nightfall birth minute hour day"
-    " quarter last when while before after during since years decade childhood century"
-    " appeal".split()
-)
-_FREQUENT = frozenset(
-    "always often usually generally typically normally commonly frequently every all".split()
-)
 
 
 def denied_tail(clause: Clause) -> Edits:
@@ -194,7 +164,7 @@ def denied_tail(clause: Clause) -> Edits:
     if may or both or "each" in predicate_words(clause):
         raise Skipped(SkipReason.SCOPE)
     check_words(clause, clause.head + 1, clause.finite)
-    if _FREQUENT & {clause.word(i) for i in range(clause.subject_end, clause.end)}:
+    if SETS["frequent"] & {clause.word(i) for i in range(clause.subject_end, clause.end)}:
         raise Skipped(SkipReason.SCOPE)  # 'never always', 'no one every day'
     return deny_tail(clause, lexical=lexical_base(clause))
 
@@ -219,26 +189,11 @@ def never(clause: Clause) -> str | None:
     modal = clause.kind == "M" and verb.lower in ("can", "could", "will", "should")
     if modal or (clause.kind == "H" and not is_main_have(clause)):
         return edited(clause.text, [*edits, (verb.end, verb.end, " never")])
-    if clause.kind != "F" or (base := lexical_base(clause)) in _STATES:
+    if clause.kind != "F" or (base := lexical_base(clause)) in SETS["states"]:
         return None
-    attitude = (base in _ATTITUDES and verb.tag != "VVD") or base in _EFFECTS
+    attitude = (base in SETS["attitudes"] and verb.tag != "VVD") or base in SETS["effects"]
     adverb = "in no way " if attitude else "never "
     return edited(clause.text, [*edits, (verb.start, verb.start, adverb)])
-
-
-_ATTITUDES = frozenset(
-    "trust like love hate approve support agree believe understand tolerate deserve explain share"
-    " respect enjoy admire want need prefer match vary justify reproduce fear".split()
-)
-_EFFECTS = frozenset("surprise affect harm resemble bother impress influence offend".split())
-
-
-_STATES = frozenset(
-    "know own belong contain consist depend resemble weigh cost mean exist remain stay keep lie"
-    " stand cover surround include differ fit suit seem appear sound look feel smell taste prove"
-    " turn become grow last connect separate link lead run stretch extend border face hang live"
-    " die arise begin start end survive succeed double speak".split()
-)
 
 
 def has_date(clause: Clause) -> bool:
@@ -247,7 +202,7 @@ def has_date(clause: Clause) -> bool:
         clause.word(i) for i in range(clause.end) if not clause.subject_start <= i <= clause.head
     }
     years = any(len(word) == 4 and word.isdigit() for word in words)
-    return years or bool(words & _NOW)
+    return years or bool(words & SETS["now"])
 
 
 def _in_no_way(clause: Clause, edits: Edits) -> str | None:
@@ -256,8 +211,8 @@ def _in_no_way(clause: Clause, edits: Edits) -> str | None:
     if clause.tokens[quality].tag != "AJ0" or clause.letter(quality + 1) not in ("", "P", "T", "S"):
         return None
     word = clause.word(quality)
-    graded = word.endswith(_GRADED) or word in _GRADED_TOO
-    if not graded or word in _NOT_GRADED | _TOGETHER:
+    graded = word.endswith(_GRADED) or word in SETS["graded_too"]
+    if not graded or word in SETS["not_graded"] | SETS["collective_predicates"]:
         return None
     end = clause.verb.end
     return edited(clause.text, [*edits, (end, end, " in no way")])
