@@ -10,38 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from curation.diagnostics.pair_analysis import PairAnalysis
-from curation.language.tokens import lemma, load_lexicon, stem
+from curation.diagnostics.pair_analysis import EPISTEMIC, PairAnalysis
+from curation.language.tokens import lemma, stem, word_sets
 
-_LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("hedging.json"))
-_OPENERS = frozenset(_LEXICON["openers"])
-_LINKS = frozenset(_LEXICON["links"])
-_ADVERBS = frozenset(_LEXICON["adverbs"])
-_OWN = frozenset({"i", "we", "one", "you", "me", "nobody"})
-_ANAPHORS = frozenset({"it", "this", "that"})
-_CERTAINTY = frozenset(_LEXICON["certainty"])
-_RECALL = frozenset(_LEXICON["recall"])
-_EPISTEMIC = frozenset(
-    stem(word)
-    for word in load_lexicon(Path(__file__).with_name("epistemic_words.json"))["epistemic"]
-)
-_IMPRESSION = frozenset(lemma(word) for word in _LEXICON["impression"])
-_DOUBT = frozenset(_LEXICON["doubt"])
-_TRUE = frozenset(_LEXICON["true"])
-_WH = frozenset(_LEXICON["wh"])
-_PREPOSITIONS = frozenset({"of", "about", "on", "for", "by", "to"})
-_DETERMINERS = frozenset(_LEXICON["determiners"])
-_NOUN_STARTS = _DETERMINERS | frozenset(_LEXICON["pronouns"])
+_WORDS = word_sets(Path(__file__).with_name("hedging.json"))
+_IMPRESSION = frozenset(lemma(word) for word in _WORDS["impression"])
+_NOUN_STARTS = _WORDS["determiners"] | _WORDS["pronouns"]
 _MARKS = frozenset({",", ";", ":", ".", "–", "—", "--", "…", "!", "(", ")"})
 
-_REPORTS = frozenset(lemma(word) for word in _LEXICON["reports"])
-_SHOWS = frozenset(lemma(word) for word in _LEXICON["shows"])
-_PEOPLE = frozenset(_LEXICON["people"])
-_NO_SUBJECT = frozenset({"it", "there", "this", "that", "i", "we", "one", "you"})
-_SURE = frozenset({"sure", "unsure", "convinced", "confident"})
-_BE = frozenset("be is are was were been being 's 're".split())
+_REPORTS = frozenset(lemma(word) for word in _WORDS["reports"])
+_SHOWS = frozenset(lemma(word) for word in _WORDS["shows"])
 _CLAUSE_STARTS = frozenset({*_MARKS, "but", "that", "though", "although", "while", "and", "as"})
 _GOVERNED = frozenset({"that", "if", "whether", "so", ",", ":", "."})
 
@@ -64,17 +44,17 @@ def is_flat_hedge(comparison: PairAnalysis) -> bool:
     concession = _concession(insertion) if insertion else None
     if not insertion or not concession:
         return False
-    if _OWN.intersection(concession):
-        certainty = _CERTAINTY if insertion.leading else _EPISTEMIC | _CERTAINTY
+    if _WORDS["own"].intersection(concession):
+        certainty = _WORDS["certainty"] if insertion.leading else EPISTEMIC | _WORDS["certainty"]
         return not _is_about_claim(concession, certainty)
     if insertion.trailing or not insertion.leading:
-        if any(word in _LEXICON["elliptic"] for word in concession):
+        if any(word in _WORDS["elliptic"] for word in concession):
             return False
         # It may state the impression that a claim makes ("it may seem odd"), not how sure it is.
         impression = any(lemma(word) in _IMPRESSION for word in concession)
-        is_impression = impression and not _DOUBT.intersection(concession)
-        if _ANAPHORS.intersection(concession) and not is_impression:
-            return not _is_about_claim(concession, _EPISTEMIC | _DOUBT)
+        is_impression = impression and not _WORDS["doubt"].intersection(concession)
+        if _WORDS["anaphors"].intersection(concession) and not is_impression:
+            return not _is_about_claim(concession, EPISTEMIC | _WORDS["doubt"])
     return True
 
 
@@ -106,34 +86,34 @@ def _concession(insertion: _Insertion) -> list[str] | None:
         words = words[1:]
     if not words:
         return None
-    if words[0] in _OPENERS:
+    if words[0] in _WORDS["openers"]:
         # "Although it is odd, I think …": the words after the clause hedge the claim.
         ends = insertion.trailing or insertion.words[-1] in _MARKS
         return words if ends and (insertion.leading or words[1:]) else None
-    if words[1:2] and words[1] in ("as", "though") and _ANAPHORS.intersection(words[2:3]):
+    if words[1:2] and words[1] in ("as", "though") and _WORDS["anaphors"].intersection(words[2:3]):
         return words  # "Strange as it seems"
     if insertion.trailing:
-        return words if words[0] in _LINKS or words[-1] in ("though", "however") else None
-    core = [word for word in words if word not in _ADVERBS] or words
-    if core[-1] in _LINKS and words[-1] in _LINKS | _ADVERBS:
+        return words if words[0] in _WORDS["links"] or words[-1] in ("though", "however") else None
+    core = [word for word in words if word not in _WORDS["adverbs"]] or words
+    if core[-1] in _WORDS["links"] and words[-1] in _WORDS["links"] | _WORDS["adverbs"]:
         return core[:-1]
-    return words[:-1] if words[-1] in _ADVERBS and words[-2:-1] != ["but"] else None
+    return words[:-1] if words[-1] in _WORDS["adverbs"] and words[-2:-1] != ["but"] else None
 
 
 def _is_about_claim(words: Sequence[str], certainty: frozenset[str]) -> bool:
     """Whether a concession doubts the claim: "not sure (of it)", but not "not sure why"."""
     at = [i for i, word in enumerate(words) if word in certainty or stem(word) in certainty]
-    if not at or _WH.intersection(words):
+    if not at or _WORDS["wh"].intersection(words):
         return False
     rest = [word for word in words[at[-1] + 1 :] if not word.endswith("ly")]
     asked = next((i for i, word in enumerate(words) if word in ("if", "whether")), None)
     if asked is not None:  # "no idea if this is right", "correct me if I'm wrong"
-        return bool(_TRUE.intersection(words[asked:]))
-    if rest[:1] and rest[0] in _PREPOSITIONS:
+        return bool(_WORDS["true"].intersection(words[asked:]))
+    if rest[:1] and rest[0] in _WORDS["prepositions"]:
         rest = rest[1:]
-        return not rest or rest[0] in _ANAPHORS or rest[0] not in _NOUN_STARTS
+        return not rest or rest[0] in _WORDS["anaphors"] or rest[0] not in _NOUN_STARTS
     if rest[:1] and rest[0] in _NOUN_STARTS:
-        return bool(_RECALL.intersection(rest))
+        return bool(_WORDS["recall"].intersection(rest))
     return True
 
 
@@ -161,18 +141,18 @@ def _is_others_verb(comparison: PairAnalysis, i: int) -> bool:
     words = comparison.text.words
     word, base = words[i], lemma(words[i])
     subject = _subject(words, i)
-    if not subject or _NO_SUBJECT.intersection(subject):
+    if not subject or _WORDS["no_subject"].intersection(subject):
         return False
     before = next((w for w in reversed(words[:i]) if not w.endswith("ly")), "")
-    if word in _SURE:
-        return words[i + 1 : i + 2] != ["to"] and bool(_BE.intersection(subject))
-    if base not in _REPORTS and not (base in _SHOWS and _PEOPLE.intersection(subject)):
+    if word in _WORDS["sure"]:
+        return words[i + 1 : i + 2] != ["to"] and bool(_WORDS["be"].intersection(subject))
+    if base not in _REPORTS and not (base in _SHOWS and _WORDS["people"].intersection(subject)):
         return False
-    if before in _DETERMINERS or before in _PREPOSITIONS:
+    if before in _WORDS["determiners"] or before in _WORDS["prepositions"]:
         return False  # a noun, or an infinitive
     if word.endswith("ing"):
-        return before in _BE or before in ("keep", "kept", "keeps")
-    return before not in _BE and _governs_claim(comparison, i)
+        return before in _WORDS["be"] or before in ("keep", "kept", "keeps")
+    return before not in _WORDS["be"] and _governs_claim(comparison, i)
 
 
 def _subject(words: Sequence[str], i: int) -> list[str]:

@@ -24,15 +24,16 @@ from curation.language.tokens import (
     is_content,
     load_lexicon,
     stem,
+    word_sets,
 )
 
-_EPISTEMIC = frozenset(
+EPISTEMIC = frozenset(
     stem(word)
     for word in load_lexicon(Path(__file__).with_name("epistemic_words.json"))["epistemic"]
 )
-_REVERSING_WORDS = frozenset(
-    load_lexicon(Path(__file__).with_name("reversing_words.json"))["reversing"]
-)
+"""The stems of words of certainty."""
+
+_REVERSING_WORDS = word_sets(Path(__file__).with_name("reversing_words.json"))["reversing"]
 _REVERSING = frozenset(stem(word) for word in _REVERSING_WORDS)
 _CONCESSIVE = frozenset({"but", "though", "although", "yet"})
 _COMPLEMENTIZERS = frozenset({"that", "if", "whether"})
@@ -119,10 +120,10 @@ class PairAnalysis:
 
     def _is_new_epistemic(self, i: int) -> bool:
         """Whether a token is a word of certainty that is unrelated to the anchor's words."""
-        if self.text.stems[i] not in _EPISTEMIC or self.origin[i] is not None:
+        if self.text.stems[i] not in EPISTEMIC or self.origin[i] is not None:
             return False
         # The claim itself may be about certainty and have changed ('know' to 'no idea').
-        is_replaced = any(stem(word) in _EPISTEMIC for word in self.lost)
+        is_replaced = any(stem(word) in EPISTEMIC for word in self.lost)
         return not is_replaced and not self.anchor.has_relative(self.text.words[i])
 
     def _framed_in(self, first: int, end: int) -> Iterable[int]:

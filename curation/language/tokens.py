@@ -25,12 +25,18 @@ def load_lexicon(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def word_sets(path: Path) -> dict[str, frozenset[str]]:
+    """Read the word lists of a JSON file as sets; an entry can be a line of several words."""
+    return {
+        name: frozenset(word for entry in words for word in entry.split())
+        for name, words in load_lexicon(path).items()
+        if isinstance(words, list)
+    }
+
+
 _IRREGULAR: dict[str, str] = load_lexicon(Path(__file__).with_name("irregular_forms.json"))
-_FUNCTION_WORDS: frozenset[str] = frozenset(
-    word
-    for words in load_lexicon(Path(__file__).with_name("function_words.json")).values()
-    if isinstance(words, list)
-    for word in words
+_FUNCTION_WORDS: frozenset[str] = frozenset().union(
+    *word_sets(Path(__file__).with_name("function_words.json")).values()
 )
 
 # Words keep inner hyphens, apostrophes and decimal points. A dash or comma around a parenthesis is

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.language.tagging import TaggedWord, is_known, may_be_common, verb_lemma
-from curation.language.tokens import load_lexicon
+from curation.language.tokens import load_lexicon, word_sets
 
 # -- A parsed plain statement, and the reasons why the rules may skip it --------------------------
 
@@ -119,9 +119,8 @@ def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
 
 WORDS: dict[str, Any] = load_lexicon(Path(__file__).with_name("words.json"))
 SETS: dict[str, frozenset[str]] = {
-    name: frozenset(" ".join(words).split())
-    for name, words in (WORDS | load_lexicon(Path(__file__).with_name("word_sets.json"))).items()
-    if isinstance(words, list)
+    **word_sets(Path(__file__).with_name("words.json")),
+    **word_sets(Path(__file__).with_name("word_sets.json")),
 }
 
 
