@@ -20,7 +20,7 @@ from curation.importing.labels import LabelledTable, parse_meanings, read_file
 from curation.importing.originals import FAULTS
 from curation.importing.sample import LONG, SHORT, lengths
 from curation.tables.columns import FileTable
-from curation.tables.decoding import MAX_BYTES
+from curation.tables.files import MAX_BYTES
 from curation.tables.table import Format
 from hedgerow.anchor_import import add_file, opened_table
 

@@ -13,18 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.encoders.adapter_folders import (
+from curation.encoders.checkpoint_files import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
+    SENTENCE_TRANSFORMER,
     base_of,
     is_adapter,
     merge_into_transformer,
-    writes_text,
-)
-from curation.encoders.checkpoint_kind import (
-    SENTENCE_TRANSFORMER,
     require_encoder,
     require_encoder_config,
+    writes_text,
 )
 from curation.encoders.model_folders import (
     DEFAULT_ENCODER,

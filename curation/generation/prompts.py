@@ -4,7 +4,7 @@ A template contains ``{text}`` (the anchor) and ``{types}`` (a numbered list wit
 prompt line for each requested type), and optionally ``{count}``; everything else is sent unchanged.
 One call asks for all types of one role: the negations, the hedges or the paraphrase (section 3.1.2
 of the paper for the first two). The prompt for a second opinion (``judge``) has its own
-placeholders (``PLACES``), which ``judging.question`` fills. So do the prompts for measuring
+placeholders (``PLACES``), which ``judging.opinion_request`` fills. So do the prompts for measuring
 language models (``MEASURING``, section 5.2), which benchmarks fill.
 """
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from typing import Any
 
-from curation.tables.decoding import MAX_LINE
+from curation.tables.files import MAX_LINE
 from curation.tables.plain import SENTENCE_NAMES
 from db.errors import HedgerowError
 

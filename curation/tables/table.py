@@ -16,9 +16,8 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from curation.tables import exports, json_values, parquet, plain
-from curation.tables.decoding import PARQUET, check_kind, lines, pieces
 from curation.tables.delimited import Names, listed, quoted, read_delimited
-from curation.tables.files import Part, Parts, parts_of_upload
+from curation.tables.files import PARQUET, Part, Parts, check_kind, lines, parts_of_upload, pieces
 from curation.tables.spreadsheets import original
 from db.errors import HedgerowError
 

@@ -17,7 +17,7 @@ from sqlmodel import Session
 from typer.testing import CliRunner
 
 import cli
-from curation.encoders.adapter_folders import ADAPTER_WEIGHTS
+from curation.encoders.checkpoint_files import ADAPTER_WEIGHTS
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.overview.project_settings import open_project

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.encoders.adapter_folders import DOWN, PREFIX, UP
+from curation.encoders.checkpoint_files import DOWN, PREFIX, UP
 from curation.encoders.loading import fingerprint, load_encoder
 from db.errors import HedgerowError
 from db.models import Encoder, Run

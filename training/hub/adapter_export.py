@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safetensors import SafetensorError
 from sqlalchemy.orm import Session
 
-from curation.encoders.adapter_folders import ADAPTER_CONFIG, ADAPTER_WEIGHTS, is_adapter
+from curation.encoders.checkpoint_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, is_adapter
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from curation.formatting import markdown_table
 from curation.partial_files import clear_partials, new_partial

@@ -10,8 +10,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.encoders.adapter_folders import ADAPTER_CONFIG
-from curation.encoders.checkpoint_kind import (
+from curation.encoders.checkpoint_files import (
+    ADAPTER_CONFIG,
     MODULES,
     architectures,
     is_causal,

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.encoders.adapter_folders import ADAPTER_CONFIG, base_folder
+from curation.encoders.checkpoint_files import ADAPTER_CONFIG, base_folder
 from curation.encoders.loading import check_encoder, fingerprint
 from curation.encoders.model_folders import (
     BUILT_IN,

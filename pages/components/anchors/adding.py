@@ -13,7 +13,7 @@ from curation.importing.anchor_storing import Added
 from curation.importing.anchors import ADD_ANCHORS, AddAnchors, AnchorFile, Plan, places, plan
 from curation.importing.labels import LabelledTable, read_file, read_pasted
 from curation.importing.variant_preview import project_state
-from curation.tables.decoding import ACCEPTED, MAX_BYTES
+from curation.tables.files import ACCEPTED, MAX_BYTES
 from curation.tables.table import PASTED, Format
 from curation.validation import checked
 from db.errors import HedgerowError

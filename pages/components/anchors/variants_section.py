@@ -28,9 +28,8 @@ from curation.importing.variants import (
     plan,
     read,
 )
-from curation.tables.decoding import ACCEPTED, MAX_BYTES
 from curation.tables.delimited import not_used
-from curation.tables.files import parts_of_upload
+from curation.tables.files import ACCEPTED, MAX_BYTES, parts_of_upload
 from curation.tables.table import open_table
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import types_version

@@ -15,7 +15,7 @@ from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.labels import LabelledTable, read_file, read_pasted
 from curation.importing.originals import guess_columns
 from curation.tables.columns import FileTable
-from curation.tables.decoding import MAX_BYTES, check_size
+from curation.tables.files import MAX_BYTES, check_size
 from curation.tables.table import MAX_COLUMNS, Format
 from db.errors import HedgerowError
 

@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 from curation.encoders import model_folders
-from curation.encoders.adapter_folders import ADAPTER_CONFIG, ADAPTER_WEIGHTS, DOWN, PREFIX, UP
-from curation.encoders.checkpoint_kind import require_encoder, what_else
+from curation.encoders.checkpoint_files import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
+    DOWN,
+    PREFIX,
+    UP,
+    require_encoder,
+    what_else,
+)
 from curation.encoders.embeddings import encode_distinct, pair_cosines
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
 from curation.encoders.model_folders import (

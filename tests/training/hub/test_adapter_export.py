@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from curation.encoders.adapter_folders import ADAPTER_CONFIG, ADAPTER_WEIGHTS
+from curation.encoders.checkpoint_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS
 from curation.encoders.embeddings import encode_distinct
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder

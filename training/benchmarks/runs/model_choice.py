@@ -10,8 +10,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from curation.encoders.adapter_folders import base_folder
-from curation.encoders.checkpoint_kind import read_json
+from curation.encoders.checkpoint_files import base_folder, read_json
 from curation.generation.request import ModelRequest, Price
 from curation.validation import Missing
 from training.benchmarks.scorers.architecture import SCORERS, WITHOUT_MODEL, scorer_class

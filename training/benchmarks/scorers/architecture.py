@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from curation.encoders.adapter_folders import base_folder, writes_text
-from curation.encoders.checkpoint_kind import (
+from curation.encoders.checkpoint_files import (
     MODULES,
     architectures,
+    base_folder,
     read_json,
     read_text,
     require_encoder,
     saved_as,
+    writes_text,
 )
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.plugged_in import is_plugged_in

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from curation.encoders.checkpoint_kind import architectures, read_json
+from curation.encoders.checkpoint_files import architectures, read_json
 from curation.encoders.loading import BareTransformer, load_transformer
 from curation.encoders.model_folders import encoder_folder
 from db.errors import HedgerowError
