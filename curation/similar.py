@@ -1,6 +1,5 @@
 """Similar variants of other anchors, by embeddings in one file per encoder."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,10 +68,9 @@ def similar_variants(
     encoder = session.get_one(Encoder, encoder_id)
     stored = StoredEmbeddings(settings.data_folder, encoder.fingerprint)
     missing = max(0, total - len(stored))
-    near = stored.nearest(variant.uid, limit=limit + _SPARE)
-    if near is None:
+    cosines = stored.nearest(variant.uid, limit=limit + _SPARE)
+    if cosines is None:
         return SimilarVariants(None, max(1, missing))
-    cosines = dict(near)
     ids = _in_use(session, cosines, anchor_id=variant.anchor_id)
     first = [ids[uid] for uid in cosines if uid in ids][:limit]
     found = [
@@ -103,13 +101,6 @@ FOLDER = "embeddings"
 
 _ROWS = 8192
 """Number of records converted to single precision at once."""
-
-
-class Neighbour(NamedTuple):
-    """A variant's uid and its cosine similarity to the given variant, in [-1, 1]."""
-
-    uid: str
-    cosine: float
 
 
 class StoredEmbeddings:
@@ -149,8 +140,8 @@ class StoredEmbeddings:
             file.truncate(file.tell() // records.itemsize * records.itemsize)
             file.write(records.tobytes())
 
-    def nearest(self, uid: str, *, limit: int) -> list[Neighbour] | None:
-        """The variants with the highest cosine, most similar first.
+    def nearest(self, uid: str, *, limit: int) -> dict[str, float] | None:
+        """The variants with the highest cosine, in [-1, 1], by uid, most similar first.
 
         Returns:
             At most ``limit`` variants; None if the given variant has no stored embedding.
@@ -166,10 +157,7 @@ class StoredEmbeddings:
             cosines[rows] = records["embedding"][rows].astype(np.float32) @ query
         cosines[own] = -np.inf
         first = np.argsort(-cosines, kind="stable")[: min(limit, len(records) - len(own))]
-        return [
-            Neighbour(records["uid"][row].decode(), float(np.clip(cosines[row], -1, 1)))
-            for row in first
-        ]
+        return {records["uid"][row].decode(): float(np.clip(cosines[row], -1, 1)) for row in first}
 
     def _records(self) -> npt.NDArray[np.void]:
         """All complete records, memory-mapped."""
@@ -206,7 +194,10 @@ def work(context: RunContext) -> dict[str, Any]:
     with writing(context.engine) as session:
         register_encoder(session, name=name, hash_=hash_)
     stored = StoredEmbeddings(context.settings.data_folder, hash_)
-    missing = _missing(context, stored)
+    known = stored.uids()
+    query = select(col(Variant.uid), col(Variant.text)).order_by(col(Variant.id))
+    with reading(context.engine) as session:
+        missing = [(uid, text) for uid, text in session.execute(query) if uid not in known]
     for start in range(0, len(missing), BLOCK):
         block = missing[start : start + BLOCK]
 
@@ -216,11 +207,3 @@ def work(context: RunContext) -> dict[str, Any]:
         embeddings = encode_distinct(model, [text for _, text in block], on_progress=report)
         stored.append([uid for uid, _ in block], embeddings)
     return {"encoder": name, "embeddings": len(missing)}
-
-
-def _missing(context: RunContext, stored: StoredEmbeddings) -> Sequence[tuple[str, str]]:
-    """(uid, text) of the variants whose embeddings are not stored."""
-    known = stored.uids()
-    with reading(context.engine) as session:
-        query = select(col(Variant.uid), col(Variant.text)).order_by(col(Variant.id))
-        return [(uid, text) for uid, text in session.execute(query) if uid not in known]

@@ -199,7 +199,12 @@ def work(context: RunContext) -> Result:
         source = None if source_id is None else session.get_one(Source, source_id).name
         polarity = {key: entry.polarity for key, entry in all_types(session).items()}
     anchors = len({record.anchor for record in records})
-    _check(anchors, {record.type for record in records})
+    types = {record.type for record in records}
+    if anchors < FOLDS or len(types) < 2:
+        raise HedgerowError(
+            f"Expected accepted or pending variants of at least {FOLDS} anchors and two types, "
+            f"found {anchors} and {len(types)}; add or generate more first."
+        )
     context.update(1, _STEPS, "Counting n-grams.")
     texts = [record.text for record in records]
     vocabulary = frequent(texts)
@@ -253,11 +258,3 @@ def _records(session: Session, source_id: int | None) -> Iterator[Record]:
     for row in session.execute(query):
         record = Record(*row)
         yield record._replace(provider=record.provider or REVIEWERS)
-
-
-def _check(anchors: int, types: set[str]) -> None:
-    if anchors < FOLDS or len(types) < 2:
-        raise HedgerowError(
-            f"Expected accepted or pending variants of at least {FOLDS} anchors and two types, "
-            f"found {anchors} and {len(types)}; add or generate more first."
-        )

@@ -152,7 +152,9 @@ def _is_others_verb(comparison: PairAnalysis, i: int) -> bool:
         return False  # a noun, or an infinitive
     if word.endswith("ing"):
         return before in _WORDS["be"] or before in ("keep", "kept", "keeps")
-    return before not in _WORDS["be"] and _governs_claim(comparison, i)
+    following = words[i + 1] if i + 1 < len(words) else "."
+    governs = following in _GOVERNED | _NOUN_STARTS or comparison.origin[i + 1] is not None
+    return before not in _WORDS["be"] and governs
 
 
 def _subject(words: Sequence[str], i: int) -> list[str]:
@@ -166,13 +168,3 @@ def _subject(words: Sequence[str], i: int) -> list[str]:
             return list(words[start:end])
         end -= 1
     return []
-
-
-def _governs_claim(comparison: PairAnalysis, i: int) -> bool:
-    following = comparison.text.words[i + 1 : i + 2]
-    return (
-        not following
-        or following[0] in _GOVERNED
-        or following[0] in _NOUN_STARTS
-        or comparison.origin[i + 1] is not None
-    )

@@ -116,7 +116,8 @@ def plan_switch(
     statuses: Counter[tuple[Status, Status]] = Counter()
     done = 0
     for ids in chunks(versions):
-        kept = _kept(session, ids)
+        query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(ids))
+        kept = {key: Standing(*values) for key, *values in session.execute(query)}
         standings = compute_standing(session, ids, switched={reviewer_id: counts})
         for variant_id, standing in standings.items():
             if standing != kept[variant_id]:
@@ -209,11 +210,6 @@ def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict
     if lock:
         query = query.order_by(col(Variant.id)).with_for_update(key_share=True)
     return dict(session.execute(query).all())
-
-
-def _kept(session: Session, ids: list[int]) -> dict[int, Standing]:
-    query = select(col(Variant.id), *kept_columns()).where(col(Variant.id).in_(ids))
-    return {row[0]: Standing(*row[1:]) for row in session.execute(query)}
 
 
 # -- Agreement of a model's opinions with people's verdicts on the same variants, by type ---------

@@ -39,7 +39,7 @@ _CONCESSIVE = frozenset({"but", "though", "although", "yet"})
 _COMPLEMENTIZERS = frozenset({"that", "if", "whether"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", "–", "—", "…", "--"})
 _NON_FINITE = frozenset({"to", "for", "of", "about", "above", "in", "on"})
-_SURE_TO = frozenset({"sure", "certain", "likely", "guaranteed"})
+_SURE_TO = (["sure", "to"], ["certain", "to"], ["likely", "to"], ["guaranteed", "to"])
 _QUANTIFIED_SUBJECTS = frozenset("nobody none nothing no-one neither never nowhere".split())
 _PRONOUNS = frozenset({"nobody", "no one", "no-one", "none", "nothing"})
 _IN_PRONOUNS = frozenset(
@@ -175,14 +175,14 @@ class PairAnalysis:
         framed: list[int] = []
         for i in added:
             if words[i] == "not":
-                reach = [j for j in certain if i < j <= i + _FRAME_REACH and self._qualifies(j)]
+                reach = [
+                    j
+                    for j in certain
+                    if i < j <= i + _FRAME_REACH
+                    and (words[j].endswith("ly") or words[j : j + 2] in _SURE_TO)
+                ]
                 framed.extend(range(i, reach[0] + 1) if reach else ())
         return framed
-
-    def _qualifies(self, i: int) -> bool:
-        """Whether a word inside the claim hedges it ("not necessarily P", "not sure to P")."""
-        word, following = self.text.words[i], self.text.words[i + 1 : i + 2]
-        return word.endswith("ly") or (word in _SURE_TO and following == ["to"])
 
     # -- negators and affixes -------------------------------------------------------------------
 

@@ -96,15 +96,12 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
             ]
             session.execute(insert(ModelCall), rows)
             total += len(rows)
-    if not total and not has_anchors(session, request.selection):
-        raise NothingToDo(
-            "There is nothing to generate: no anchor matches this selection. Add anchors, or "
-            "change the selection."
-        )
     if not total:
+        why = "no anchor matches this selection"
+        if has_anchors(session, request.selection):
+            why = "every selected anchor already has variants of these types"
         raise NothingToDo(
-            "There is nothing to generate: every selected anchor already has variants of these "
-            "types. Add anchors, or change the selection."
+            f"There is nothing to generate: {why}. Add anchors, or change the selection."
         )
     return total
 

@@ -159,14 +159,11 @@ def sample_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> 
     in any order, and another seed requests others.
     """
     return {
-        entry.id: _sampled(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
+        entry.id: cues[int(bucket(anchor_uid, salt=f"{_CUE_SALT}:{seed}:{entry.id}:") * len(cues))]
         for entry in types
         if entry.needs_cue
+        for cues in [cue_list(entry)]
     }
-
-
-def _sampled(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
-    return cues[int(bucket(anchor_uid, salt=salt) * len(cues))]
 
 
 def prompt_versions(session: Session, role: PromptName) -> list[PromptVersion]:

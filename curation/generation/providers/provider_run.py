@@ -16,7 +16,7 @@ from curation.decisions.variant_rows import RULES
 from curation.generation.answer_texts import usable
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.missing_variants import WantedAnchor, wanted_anchors
+from curation.generation.missing_variants import wanted_anchors
 from curation.generation.prompts import types_of
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.installed import (
@@ -115,7 +115,12 @@ def carry_out_provider(context: RunContext, name: str, types: Sequence[VariantTy
         after = block[-1].id
         for attempts in _portions(_attempt(made, call, types, seed) for call in block):
             with writing(context.engine) as session:
-                _store(session, attempts, origin)
+                stored = store_attempts(session, attempts, origin=origin, price=Price())
+                # A cue that could not be placed is replaced by the actual one.
+                if changed := [
+                    {"id": a.call.id, "cues": a.call.cues} for a in stored if a.call.cues
+                ]:
+                    session.execute(update(ModelCall), changed)
             done += len(attempts)
             context.progress(*so_far())
             if done < total:
@@ -203,14 +208,6 @@ def _written(name: str, given: object) -> Written:
     return Written(*parts)
 
 
-def _store(session: Session, attempts: Sequence[Attempt], origin: Origin) -> None:
-    """Store attempts, including the actual cue of a call whose cue could not be placed."""
-    stored = store_attempts(session, attempts, origin=origin, price=Price())
-    changed = [{"id": a.call.id, "cues": a.call.cues} for a in stored if a.call.cues]
-    if changed:
-        session.execute(update(ModelCall), changed)
-
-
 INSPECTED = 400
 """Anchors of each role to try, evenly spread; takes about a second."""
 
@@ -268,7 +265,12 @@ def forecast(session: Session, request: GenerationRequest) -> Forecast:
     asked: dict[str, None] = {}
     for anchors in wanted.values():
         tried = anchors[:: -(-len(anchors) // INSPECTED) or 1]
-        texts = _texts(session, tried)
+        query = (
+            select(col(Anchor.id), col(AnchorRevision.text), col(Anchor.language))
+            .join(AnchorRevision, of_current_revision())
+            .where(col(Anchor.id).in_([anchor.anchor_id for anchor in tried]))
+        )
+        texts = {row.id: (row.text, row.language) for row in session.execute(query)}
         found: Counter[str] = Counter()
         for anchor in tried:
             some = tuple(entry for entry in types if entry.id in anchor.type_ids)
@@ -282,13 +284,3 @@ def forecast(session: Session, request: GenerationRequest) -> Forecast:
     exact = all(len(anchors) <= INSPECTED for anchors in wanted.values())
     never = tuple(type_id for type_id in asked if made.types and type_id not in made.types)
     return Forecast(made.name, {type_id: counts[type_id] for type_id in asked}, exact, never)
-
-
-def _texts(session: Session, anchors: list[WantedAnchor]) -> dict[int, tuple[str, str]]:
-    """Return the text and language of each anchor."""
-    query = (
-        select(col(Anchor.id), col(AnchorRevision.text), col(Anchor.language))
-        .join(AnchorRevision, of_current_revision())
-        .where(col(Anchor.id).in_([anchor.anchor_id for anchor in anchors]))
-    )
-    return {row.id: (row.text, row.language) for row in session.execute(query)}

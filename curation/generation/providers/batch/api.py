@@ -5,7 +5,7 @@ A batch therefore has a label by which it can be found.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -151,12 +151,6 @@ def request_line(call_id: int, body: dict[str, Any]) -> bytes:
     """Return a line of the file to send."""
     line = {"custom_id": str(call_id), "method": "POST", "url": ENDPOINT, "body": body}
     return json.dumps(line).encode() + b"\n"
-
-
-def write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write the file to send, line by line."""
-    with path.open("wb") as file:
-        file.writelines(lines)
 
 
 async def split_lines(

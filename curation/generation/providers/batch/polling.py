@@ -24,7 +24,6 @@ from curation.generation.providers.batch.api import (
     read_answer,
     request_line,
     why_failed,
-    write_lines,
 )
 from curation.generation.providers.batch.collecting import (
     CHUNK,
@@ -191,9 +190,9 @@ class BatchWorker:
             path.unlink(missing_ok=True)
 
     def _write_file(self, path: Path, label: str) -> None:
-        with reading(self.context.engine) as session:
+        with reading(self.context.engine) as session, path.open("wb") as file:
             calls = calls_in(session, self._store.run_id, label)
-            write_lines(path, map(self._line, filter(self.asker.asked_types, calls)))
+            file.writelines(map(self._line, filter(self.asker.asked_types, calls)))
 
     # -- waiting --------------------------------------------------------------------------
 
