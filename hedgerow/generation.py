@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from curation.anchors.lookup import source_named
 from curation.diagnostics import opinions
-from curation.diagnostics.opinion_agreement import Agreement, agreement
+from curation.diagnostics.model_verdicts import Agreement, agreement
 from curation.diagnostics.opinions import GivenOpinion, Judge, judges
 from curation.generation.estimate import RunEstimate, estimate
 from curation.generation.judging.opinion_calls import estimate_judging
