@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.content_uids import file_sha256
 from curation.encoders.checkpoint_files import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
@@ -213,13 +214,13 @@ def fingerprint(folder_or_name: Path | str) -> str:
         identity = DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
         digest.update(f"{identity}\n".encode())
     for name, path in files:
-        digest.update(f"{name}\0{_sha256(path)}\n".encode())
+        digest.update(f"{name}\0{file_sha256(path)}\n".encode())
     return digest.hexdigest()
 
 
 def _check_weights(weights: Path, expected: str, *, package: str) -> None:
     """Refuse a built-in encoder whose weights have the wrong hash."""
-    found = _sha256(weights) if weights.is_file() else "no such file"
+    found = file_sha256(weights) if weights.is_file() else "no such file"
     if found != expected:
         raise HedgerowError(
             f"The built-in encoder's weights {str(weights)!r} should have SHA-256 {expected}, "
@@ -257,11 +258,6 @@ def _module_folders(folder: Path) -> list[Path]:
         return [folder / str(module["path"]) for module in modules]
     except (ValueError, TypeError, KeyError) as error:
         raise HedgerowError(f"Expected a list of modules in {str(listing)!r}: {error}") from error
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # -- Redirects the messages that transformers prints while it loads a model -----------------------
