@@ -18,7 +18,7 @@ from curation.diagnostics.hedging import is_flat_hedge, reports_others
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import surface_problems
 from curation.project.settings import LEVENSHTEIN_THRESHOLD
-from curation.taxonomy.built_in import SurfaceCheck
+from curation.taxonomy.surface_check import SurfaceCheck
 
 MEASURES_VERSION = 4
 """Increased with every change to a measure, a flag or a built-in surface check.

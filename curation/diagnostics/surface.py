@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from curation.diagnostics.pair_analysis import PairAnalysis
-from curation.taxonomy.built_in import SurfaceCheck, TokenClass
 from curation.taxonomy.cues import find_cue, find_exactly, find_phrase
+from curation.taxonomy.surface_check import SurfaceCheck, TokenClass
 
 MarkKind = Literal["cue", "negator", "affix"]
 

@@ -15,10 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from curation.taxonomy.surface_check import ROLES, ConditionalWords, Polarity, Role
-from curation.taxonomy.surface_check import Scope as Scope
-from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
-from curation.taxonomy.surface_check import TokenClass as TokenClass
+from curation.taxonomy.surface_check import ROLES, ConditionalWords, Polarity, Role, SurfaceCheck
 from db.errors import HedgerowError
 
 TAXONOMY_VERSION = 8

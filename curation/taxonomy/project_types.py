@@ -6,7 +6,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck, VariantType
+from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, VariantType
+from curation.taxonomy.surface_check import SurfaceCheck
 from db.models import Polarity, TypeRow, TypeVersion
 
 OWN = "own"

@@ -10,7 +10,8 @@ from curation.diagnostics.hedging import is_flat_hedge, reports_others
 from curation.diagnostics.measures import Flag, Measures, hardness, measure, suspicion
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import check_surface, marks
-from curation.taxonomy.built_in import TAXONOMY, SurfaceCheck, variant_type
+from curation.taxonomy.built_in import TAXONOMY, variant_type
+from curation.taxonomy.surface_check import SurfaceCheck
 
 FERRY = "The old ferry leaves the harbour at nine."
 
