@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from hedgerow.losses.families import POSITIVE, Family, Member, Role
+from training.losses.families import POSITIVE, Family, Member, Role
 from training.recipe.plan import anchors_in_an_epoch
 
 if TYPE_CHECKING:

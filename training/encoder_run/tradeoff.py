@@ -26,7 +26,6 @@ from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
-from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.encoder_run.tradeoff_curve import KIND, SharePoint, group_of, measured_run, newest
 from training.encoder_run.weight_changes import Mixture, ends_of, load
@@ -43,6 +42,7 @@ from training.finetune import feasibility
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.curves import PACE
 from training.finetune.inputs import keep_file
+from training.losses.families import Family
 from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
 

@@ -11,10 +11,10 @@ from sqlmodel import col
 
 from curation.encoders import embeddings
 from db.models import Run, RunMetric
-from hedgerow.losses.families import Role
 from training.evaluation.figures import LossPoint, loss_curve
 from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
+from training.losses.families import Role
 
 # -- Evaluations on the held-out part during training, as tidy rows for charts --------------------
 #

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
-from hedgerow.losses.families import Family
 from training.data.sampling import count_triples, rows_in_an_epoch
 from training.evaluation.general_ability import retrieval_counts, retrieval_figures
 from training.finetune import checkpoints
@@ -36,6 +35,7 @@ from training.finetune.setup import (
     set_prompts,
 )
 from training.finetune.weights import add_adapter, merge_adapter
+from training.losses.families import Family
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
 

@@ -24,7 +24,7 @@ from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.release.triples import Portion
 from db.errors import HedgerowError
-from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
+from training.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
 from training.recipe.values import (
     changes_in,
     refuse_other_version,
