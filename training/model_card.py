@@ -41,8 +41,7 @@ from training.model_card_parts import (
     Form,
     figures,
 )
-from training.recipe.reading import recipe_of
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, recipe_of
 
 CARD = "README.md"
 

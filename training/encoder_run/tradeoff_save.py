@@ -31,7 +31,7 @@ from training.finetune.checkpoints import (
 )
 from training.model_card import card_of, write_card
 from training.models.known import MAX_ENCODER_NAME
-from training.recipe.reading import recipe_of
+from training.recipe.schema import recipe_of
 
 KIND = "tradeoff-save"
 

@@ -37,8 +37,7 @@ from training.model_card import card_of, write_card
 from training.models.known import MAX_ENCODER_NAME
 from training.recipe.plan import KIND, plan
 from training.recipe.presets import preset_of
-from training.recipe.reading import recipe_of
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, recipe_of
 
 DEFAULT_SEED = 42
 

@@ -28,7 +28,7 @@ from training.hub.push_run import model_run
 from training.model_card import CARD, card_of, header, opening, public_base
 from training.model_card_parts import ADAPTER, INTENDED, LIMITS, NO_FIGURE
 from training.models.known import ModelLocation
-from training.recipe.reading import values_of
+from training.recipe.schema import values_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

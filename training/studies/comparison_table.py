@@ -19,7 +19,7 @@ from training.evaluation.probes import figure_1_probes
 from training.evaluation.similarity import ROLES
 from training.recipe.plan import KIND
 from training.recipe.presets import Preset, changes
-from training.recipe.reading import values_of
+from training.recipe.schema import values_of
 from training.studies.members import study_of
 from training.studies.outcomes import NAMES, held_out
 

@@ -14,8 +14,7 @@ from training.evaluation import general_ability
 from training.finetune.inputs import READERS, keep_file
 from training.recipe.plan import TrainingPlan
 from training.recipe.presets import PRESETS, Preset, fitting, preset_of, reason, recipe_for
-from training.recipe.reading import parse_recipe
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, parse_recipe
 from training.retention import distillation
 from training.retention.texts import BundledText, bundled_texts, documents, topics
 
