@@ -171,6 +171,21 @@ def refuse_a_second(session: Session, kind: str) -> None:
         raise HedgerowError(f"Run {run.id} is already running; wait for it to finish.")
 
 
+def refuse_equal(session: Session, run: Run, *, doing: str) -> None:
+    """Refuse a new run that repeats one in progress. Roll the session back in this case.
+
+    Args:
+        doing: what the other run is doing and what to do instead, without a full stop.
+
+    Raises:
+        HedgerowError: a run of this kind with the same inputs and parameters is in progress.
+    """
+    for other in under_way(session, run.kind):
+        same = (other.inputs, other.parameters) == (run.inputs, run.parameters)
+        if same and other.id != run.id:
+            raise HedgerowError(f"Run {other.id} is already {doing}.")
+
+
 def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
     silent = case((col(Run.lease_until) < db_now(), True), else_=False)
     query = select(Run, silent).where(condition).order_by(col(Run.id).desc()).limit(limit)

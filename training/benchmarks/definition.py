@@ -290,18 +290,12 @@ class Benchmark(ABC, Generic[Item]):
             aside: one number for each of ``asides()``, if the model compares any two texts.
         """
         rows = tuple(self._rows(scores))
-        marks = [mark for row in rows for mark in row.marks]
-        return Result(
+        return result_of(
+            rows,
             benchmark=self.id,
             metric=self.metric,
             kind=self.kind,
-            score=metric_of(self.kind, rows),
-            n=len(rows),
-            ties=sum(row.tied for row in rows),
-            unanswered=sum(not row.answered for row in rows),
-            rows=rows,
-            outcomes={name: sum(r.outcome == name for r in rows) for name in self.outcomes},
-            breakdowns=_breakdowns(marks),
+            outcomes=self.outcomes,
             figures=self.figures(rows, np.asarray(aside, dtype=np.float64)),
             data_hash=self.data_hash(),
         )
@@ -317,17 +311,44 @@ class Benchmark(ABC, Generic[Item]):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _breakdowns(marks: Sequence[PartMark]) -> dict[str, dict[str, PartScore]]:
+def result_of(
+    rows: tuple[ItemResult, ...],
+    *,
+    benchmark: str,
+    metric: str,
+    kind: MetricKind,
+    outcomes: Sequence[str],
+    figures: Mapping[str, float],
+    data_hash: str,
+) -> Result:
+    """The result of a model from its rows; the arguments are as in `Result`.
+
+    Args:
+        outcomes: the possible outcomes, in the order of charts.
+    """
     right: dict[str, dict[str, list[bool]]] = {}
-    for mark in marks:
+    for mark in (mark for row in rows for mark in row.marks):
         right.setdefault(mark.breakdown, {}).setdefault(mark.value, []).append(mark.right)
-    return {
-        name: {
-            value: PartScore(100.0 * sum(hits) / len(hits), len(hits))
-            for value, hits in sorted(parts.items())
-        }
-        for name, parts in right.items()
-    }
+    return Result(
+        benchmark=benchmark,
+        metric=metric,
+        kind=kind,
+        score=metric_of(kind, rows),
+        n=len(rows),
+        ties=sum(row.tied for row in rows),
+        unanswered=sum(not row.answered for row in rows),
+        rows=rows,
+        outcomes={name: sum(row.outcome == name for row in rows) for name in outcomes},
+        breakdowns={
+            name: {
+                value: PartScore(POINTS * sum(hits) / len(hits), len(hits))
+                for value, hits in sorted(parts.items())
+            }
+            for name, parts in right.items()
+        },
+        figures=figures,
+        data_hash=data_hash,
+    )
 
 
 def above(right: np.ndarray, wrong: np.ndarray) -> tuple[bool, bool]:

@@ -15,9 +15,8 @@ from training.benchmarks.definition import (
     POINTS,
     ItemResult,
     PartMark,
-    PartScore,
     Result,
-    metric_of,
+    result_of,
 )
 from training.benchmarks.harness_tasks import LoadedTask, sandboxed
 
@@ -68,23 +67,12 @@ def measure(model: Any, tokenizer: Any, task: LoadedTask, *, on_progress: Progre
 
 def _result(task: LoadedTask, found: Any) -> Result:
     rows = tuple(row for name in task.parts for row in _rows(task, name, found["samples"][name]))
-    outcomes = {name: sum(row.outcome == name for row in rows) for name in (RIGHT, WRONG)}
-    parts: dict[str, list[bool]] = {}
-    for row in rows:
-        for mark in row.marks:
-            parts.setdefault(mark.value, []).append(mark.right)
-    by_part = {name: PartScore(POINTS * sum(r) / len(r), len(r)) for name, r in parts.items()}
-    return Result(
+    return result_of(
+        rows,
         benchmark=task.id,
         metric=METRIC_NAMES[task.metric],
         kind="share",
-        score=metric_of("share", rows),
-        n=len(rows),
-        ties=0,
-        unanswered=sum(not row.answered for row in rows),
-        rows=rows,
-        outcomes=outcomes,
-        breakdowns={PART: by_part} if by_part else {},
+        outcomes=(RIGHT, WRONG),
         figures=_figures(found),
         data_hash=task.data_hash,
     )

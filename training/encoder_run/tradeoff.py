@@ -21,7 +21,7 @@ from curation.encoders import embeddings
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import WAITING, RunContext
+from db.execution import RunContext
 from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
@@ -39,7 +39,7 @@ from training.evaluation.general_ability import (
 )
 from training.evaluation.held_out import MOST_FAMILIES, HeldOut
 from training.finetune import feasibility
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.devices import own_device
 from training.finetune.curves import PACE
 from training.finetune.inputs import keep_file
 from training.losses.families import Family
@@ -217,13 +217,7 @@ def work(context: RunContext) -> dict[str, Any]:
     Parameters of the run: ``training`` (the number of the training run), ``shares``, ``sts`` (the
     STS file, relative to the data folder, or "") and ``sts_name`` (its original name).
     """
-    share_the_processor()
-
-    def wait() -> None:
-        context.update(0, 0, WAITING)
-
-    since, lock = context.run.created_at, context.settings.training_lock
-    with device_to_oneself(wait, lock=lock, since=since):
+    with own_device(context):
         return _work(context)
 
 

@@ -30,7 +30,7 @@ from training.finetune.checkpoints import (
     save_model,
 )
 from training.model_card import card_of, write_card
-from training.models.known import MAX_ENCODER_NAME
+from training.models.known import MAX_ENCODER_NAME, store_encoder
 from training.recipe.schema import recipe_of
 
 KIND = "tradeoff-save"
@@ -200,7 +200,7 @@ def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dic
         release = get_release(session, int(run.parameters["release"]))
         base = run.parameters["recipe"]["base_encoder"]
         name = f"run {run.id} at {share:g}: {base}, release {release.number}"
-        row = _store_encoder(
+        row = store_encoder(
             session,
             context.settings,
             Encoder(
@@ -228,16 +228,3 @@ def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dic
             "after": _point(curve, share).figures,
         },
     }
-
-
-def _store_encoder(session: Session, settings: Settings, made: Encoder) -> Encoder:
-    """The row of a model, or of an equal model; the latter gets this folder if its own is gone."""
-    query = select(Encoder).where(col(Encoder.fingerprint) == made.fingerprint)
-    row: Encoder | None = session.execute(query).scalar()
-    if row is None:
-        session.add(row := made)
-    elif not row.path or not (settings.data_folder / row.path).is_dir():
-        row.name, row.path, row.run_id = made.name, made.path, made.run_id
-        row.base_id, row.release_id = made.base_id, made.release_id
-    session.flush()
-    return row

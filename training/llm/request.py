@@ -19,7 +19,7 @@ from curation.release.question_pairs import (
 )
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
-from db.runs import create_run, list_runs, under_way
+from db.runs import create_run, list_runs, refuse_equal
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.feasibility import of_this_host
 from training.finetune.fitting import LARGEST_SEED
@@ -106,12 +106,9 @@ def request_language_finetuning(
         requested_by=requested_by,
         group=group,
     )
-    for other in under_way(session, LANGUAGE_MODEL_KIND) if not group else ():
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already training with the same settings; change the model, "
-                "the release, the recipe or the seed."
-            )
+    if not group:
+        change = "change the model, the release, the recipe or the seed"
+        refuse_equal(session, run, doing=f"training with the same settings; {change}")
     return run
 
 

@@ -16,7 +16,7 @@ from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, require_files
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.runs import create_run, list_runs, under_way
+from db.runs import create_run, list_runs, refuse_equal
 from db.settings import Settings
 from training.benchmarks.scorers.architecture import architecture_of, fitting
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
@@ -115,12 +115,8 @@ def request_finetuning(
         inputs={"data": train.hash, **({"validation": held_out.hash} if held_out else {})},
         requested_by=requested_by,
     )
-    for other in under_way(session, RANKER_KIND):
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already training with the same settings; change the model, "
-                "the pairs or a setting."
-            )
+    same = "training with the same settings; change the model, the pairs or a setting"
+    refuse_equal(session, run, doing=same)
     return run
 
 

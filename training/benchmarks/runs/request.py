@@ -14,7 +14,7 @@ from curation.generation.request import Budget, Price
 from curation.token_estimate import tokens
 from db.errors import HedgerowError
 from db.models import Run
-from db.runs import create_run, under_way
+from db.runs import create_run, refuse_equal
 from db.settings import Settings
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.harness_tasks import require_task
@@ -101,11 +101,7 @@ def request_benchmarks(
         requested_by=requested_by,
         group=group,
     )
-    for other in under_way(session, KIND):
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already measuring the same; wait until it has ended."
-            )
+    refuse_equal(session, run, doing="measuring the same; wait until it has ended")
     return run
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from curation.encoders.bare_transformers import BareTransformer, load_transformer
 from db.errors import HedgerowError
 from training.benchmarks.definition import Asks
-from training.benchmarks.scorers.interface import Pair, Progress, Scorer, by_length, finite
+from training.benchmarks.scorers.interface import Pair, Progress, Scorer, batches, finite
 
 T5 = "T5ForConditionalGeneration"
 
@@ -52,14 +52,10 @@ class MonoT5(Scorer):
     ) -> np.ndarray:
         """The log probability of 'true', normalised over 'true' and 'false'."""
         inputs = self._inputs(self.prompted(pairs, asks))
-        order = by_length(inputs, len)
         scores = np.empty(len(pairs), dtype=np.float64)
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
+        for batch in batches(inputs, len, size=BATCH, on_progress=on_progress):
             false, true = self._logits([inputs[number] for number in batch]).T
             scores[batch] = -np.logaddexp(0.0, false - true)
-            if on_progress:
-                on_progress(min(start + BATCH, len(order)), len(order))
         return finite(scores)
 
     def _inputs(self, pairs: Sequence[Pair]) -> list[list[int]]:
