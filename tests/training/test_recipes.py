@@ -54,7 +54,7 @@ from training.recipe.schema import (
     values_of,
 )
 from training.recipe.values import LARGEST, weights_in
-from training.retention.distillation import read_sentences
+from training.retention.texts import read_sentences
 from training.runs.removal import delete_run
 from training.studies.comparison_table import as_table, differing, finished, settings_of
 

@@ -35,7 +35,6 @@ from training.finetune.setup import (
     set_pooling,
     set_prompts,
 )
-from training.finetune.weights import add_adapter, merge_adapter
 from training.losses.families import Family
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
@@ -200,6 +199,7 @@ def _train(
     group: Group,
 ) -> Outcome:
     from training.finetune.trainer import FamilyTrainer
+    from training.finetune.weights import add_adapter, merge_adapter
 
     own_limit = model.max_seq_length
     if recipe.max_seq_length is not None:

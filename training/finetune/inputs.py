@@ -13,7 +13,7 @@ from db.named_files import expanded, resolved
 from db.run_folders import make_folder
 from training.evaluation.general_ability import read_sts
 from training.recipe.schema import Recipe
-from training.retention.distillation import read_sentences
+from training.retention.texts import read_sentences
 
 # -- Files that a recipe names, stored in the data folder under the hash of their content ---------
 

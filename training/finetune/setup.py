@@ -31,8 +31,8 @@ from training.finetune.inputs import content_hashes
 from training.losses.families import Family, Member
 from training.recipe.schema import Recipe
 from training.retention import distillation
-from training.retention.distillation import Distillation, read_sentences
-from training.retention.texts import documents, topics
+from training.retention.distillation import Distillation
+from training.retention.texts import documents, read_sentences, topics
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -28,15 +28,15 @@ from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
 from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
 from training.finetune.curves import LOSS, PACE, STEP
-from training.finetune.optimizer import (  # noqa: TID253
+from training.finetune.setup import Course, Outcome, diverged
+from training.finetune.step import StepCollator, StepLoss  # noqa: TID253
+from training.finetune.weights import (  # noqa: TID253
     LazyAdamW,
+    WeightAverage,
     clip,
     lazy_words,
     linear_schedule,
 )
-from training.finetune.setup import Course, Outcome, diverged
-from training.finetune.step import StepCollator, StepLoss  # noqa: TID253
-from training.finetune.weights import WeightAverage
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

@@ -22,8 +22,14 @@ from curation.language.tokens import NEGATOR_WORDS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
-from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.rankings import QUERIES_OF_A_DOCUMENT, SCALE, SOFT_TARGETS, Rankings
+from training.retention.distillation import (
+    QUERIES_OF_A_DOCUMENT,
+    SCALE,
+    SOFT_TARGETS,
+    Distillation,
+    Rankings,
+    interpolate,
+)
 from training.retention.texts import (
     FEWEST_WORDS,
     OF_A_TOPIC,
@@ -32,6 +38,7 @@ from training.retention.texts import (
     bundled_texts,
     documents,
     edited,
+    read_sentences,
     topics,
 )
 

@@ -17,9 +17,8 @@ from db.errors import HedgerowError
 from db.execution import WAITING, RunContext
 from db.models import BenchmarkResult
 from training.benchmarks.file_reading import asked_once
-from training.benchmarks.harness_measuring import measure
 from training.benchmarks.harness_names import LM_EVAL, title_of
-from training.benchmarks.harness_tasks import LoadedTask, load_task
+from training.benchmarks.harness_tasks import LoadedTask, load_task, measure
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
 from training.benchmarks.runs.jobs import (
