@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
 from curation.encoders.loading import fingerprint
 from curation.release.freezing import get_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Encoder, Run, RunState
+from db.models import Encoder, Run
 from db.runs import create_run
 from db.settings import Settings
 from training.encoder_run.tradeoff import finished_training, require_no_other
@@ -30,6 +28,7 @@ from training.finetune.checkpoints import (
     save_model,
 )
 from training.model_card import card_of, write_card
+from training.models.finetuned import finished_runs
 from training.models.known import MAX_ENCODER_NAME, store_encoder
 from training.recipe.schema import recipe_of
 
@@ -56,9 +55,8 @@ class Saved(NamedTuple):
 
 def saved_models(session: Session, settings: Settings, training: int) -> list[Saved]:
     """The saved points of a trade-off that still exist, by share."""
-    query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
     found: dict[float, Saved] = {}
-    for run in session.execute(query.where(col(Run.state) == RunState.DONE)).scalars():
+    for run in reversed(finished_runs(session, KIND, group=group_of(training))):
         row = session.get(Encoder, run.result["encoder_id"])
         folder = settings.data_folder / run.result["model"]
         if row is not None and folder.is_dir():

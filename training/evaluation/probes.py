@@ -26,7 +26,6 @@ from db.settings import Settings
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
     BUNDLED,
-    FIGURE_1_SET,
     MAX_OWN,
     OWN_SET,
     StoredProbe,
@@ -36,12 +35,6 @@ from training.evaluation.probe_sets import (
 )
 from training.evaluation.similarity import ProbePair
 from training.models.known import store_encoder
-
-
-def figure_1_probes(session: Session) -> list[StoredProbe]:
-    """The stored pairs of Figure 1, in the order of `FIGURE_1`; empty before the first training
-    run."""
-    return stored_probes(session, FIGURE_1_SET)
 
 
 def own_probes(session: Session) -> list[StoredProbe]:

@@ -15,7 +15,7 @@ from curation.release.export.data_card_text import CITATION
 from curation.release.question_pairs import NO, PROMPT, YES
 from db.models import Release, Run
 from training.evaluation.figures import LossPoint, loss_curve
-from training.finetune.curves import LOSS, read_evaluations
+from training.finetune.curves import LOSS, Evaluation, list_evaluations
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_of
 from training.model_card import (
@@ -171,20 +171,6 @@ FIGURE_NAMES: Mapping[str, str] = {
 """The labels of the metrics, in the order of tables."""
 
 
-class Evaluation(NamedTuple):
-    """The metrics at one evaluation.
-
-    Attributes:
-        epoch: the number of passes over the pairs; 0 before the first step.
-        step: the number of training steps.
-        figures: the metrics by their names in `FIGURE_NAMES`.
-    """
-
-    epoch: float
-    step: int
-    figures: dict[str, float]
-
-
 class Course(NamedTuple):
     """The metrics of a run so far: the training loss by step, and the evaluations."""
 
@@ -206,21 +192,7 @@ SHARES = (RIGHT, *RIGHT_OF.values())
 
 def evaluations_of(session: Session, run: Run) -> list[Evaluation]:
     """All evaluations of a run, in order."""
-    found = read_evaluations(session, run.id)
-    if found is None:
-        return []
-    return [
-        Evaluation(
-            epoch,
-            step,
-            {
-                name: found.figures[name][step]
-                for name in FIGURE_NAMES
-                if step in found.figures.get(name, {})
-            },
-        )
-        for step, epoch in sorted(found.epochs.items())
-    ]
+    return list_evaluations(session, run, FIGURE_NAMES)
 
 
 def course_of(session: Session, run: Run) -> Course:

@@ -20,6 +20,7 @@ from db.execution import RunContext
 from db.models import Encoder
 from training.benchmarks.scorers.architecture import KINDS, architecture_of, scorer_for
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
+from training.data.sampling import random_sample
 from training.finetune import checkpoints
 from training.finetune.checkpoints import (
     MODEL_FOLDER,
@@ -28,11 +29,12 @@ from training.finetune.checkpoints import (
     save_model,
 )
 from training.finetune.compute.devices import own_device, repeatable
+from training.finetune.curves import Evaluation
 from training.finetune.fitting import enough_memory
 from training.model_card import write_card
 from training.models.known import MAX_ENCODER_NAME, location_of, store_encoder
 from training.ranking.card import ranking_card
-from training.ranking.figures import EpochFigures, RankingFigures, epochs_of
+from training.ranking.figures import RankingFigures, epochs_of
 from training.ranking.pairs import PairsFile, Parts, parts_of, passages
 from training.ranking.request import (
     RankingRequest,
@@ -40,7 +42,6 @@ from training.ranking.request import (
     files_of,
     request_of,
     require_trainable,
-    sampled,
 )
 
 
@@ -137,7 +138,9 @@ def _task(context: RunContext) -> _Task:
         architecture=require_trainable(folder, request.architecture, name=request.base),
         train=train,
         validation=validation,
-        parts=parts._replace(train=sampled(parts.train, request)),
+        parts=parts._replace(
+            train=random_sample(parts.train, request.max_pairs, seed=request.seed)
+        ),
     )
 
 
@@ -169,7 +172,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
     return facts | {"pace": round(read / max(seconds, 0.001), 1)}
 
 
-def _result(context: RunContext, task: _Task, epochs: Sequence[EpochFigures]) -> dict[str, Any]:
+def _result(context: RunContext, task: _Task, epochs: Sequence[Evaluation]) -> dict[str, Any]:
     folder = context.folder / MODEL_FOLDER
     return {
         "run": context.run.id,

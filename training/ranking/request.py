@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from training.benchmarks.scorers.architecture import architecture_of, fitting
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.nevir import DocumentPair
+from training.data.sampling import random_sample
 from training.evaluation.general_ability import retrieval_characters, retrieval_items
 from training.finetune.feasibility import (
     PREPARING,
@@ -139,15 +139,7 @@ def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
         HedgerowError: as in `files_of` and `parts_of`.
     """
     parts = parts_of(*files_of(data_folder, request))
-    return parts._replace(train=sampled(parts.train, request))
-
-
-def sampled(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
-    """A random sample of at most `max_pairs` pairs, in the file's order."""
-    if request.max_pairs is None or request.max_pairs >= len(pairs):
-        return list(pairs)
-    places = random.Random(request.seed).sample(range(len(pairs)), request.max_pairs)
-    return [pairs[place] for place in sorted(places)]
+    return parts._replace(train=random_sample(parts.train, request.max_pairs, seed=request.seed))
 
 
 def pair_counts(data_folder: Path, run: Run) -> PairCounts | None:
