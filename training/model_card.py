@@ -4,8 +4,6 @@ It contains no path of this machine and no text of the data. Names and recipes m
 reach YAML through a dumper, and Markdown through ``escape`` or a fence that they cannot close.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

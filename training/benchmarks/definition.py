@@ -1,7 +1,5 @@
 """The definition of a benchmark: its items, their questions, and the outcomes of the answers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """The families of a release for training: roles, exclusions, and what a recipe leaves of them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -6,8 +6,6 @@ evaluated on the release's validation split and on retrieval. The curve is the r
 kind ``tradeoff``.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

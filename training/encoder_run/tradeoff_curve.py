@@ -3,8 +3,6 @@
 No encoder is needed here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

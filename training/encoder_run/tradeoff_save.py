@@ -1,7 +1,5 @@
 """Saving a point of a measured trade-off as a separate model (run kind ``tradeoff-save``)."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Sequence

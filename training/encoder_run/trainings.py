@@ -1,7 +1,5 @@
 """Training runs (kind ``train``): requested, executed, and evaluated before and after."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence

@@ -3,8 +3,6 @@
 They come from the database. No encoder is needed, so a page opens at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Cosines are stored per encoder, so that each pair is measured once with each encoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

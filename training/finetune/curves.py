@@ -1,7 +1,5 @@
 """The curves of a training run: their names, and the evaluations as tidy rows for charts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

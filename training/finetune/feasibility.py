@@ -1,7 +1,5 @@
 """Before a training run is stored: whether a release has enough data for it, and the time."""
 
-from __future__ import annotations
-
 import math
 import os
 import socket

@@ -1,7 +1,5 @@
 """The files that a recipe names: stored, hashed when a run is requested, checked when it starts."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The access token is not stored in a run. Its process finds it in its environment.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Requests for finetuning at a provider: checks, estimates, and the progress of their jobs."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

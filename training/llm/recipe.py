@@ -1,7 +1,5 @@
 """The recipe for finetuning a language model: everything except model, release and seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

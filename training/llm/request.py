@@ -1,7 +1,5 @@
 """Requests for finetuning a language model: their checks, and a forecast of steps and time."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

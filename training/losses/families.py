@@ -1,7 +1,5 @@
 """Families: an anchor with all its variants, and how they are read from rows of a data set."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple

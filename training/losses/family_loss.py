@@ -1,7 +1,5 @@
 """`FamilyLoss`, the loss over families as a module for sentence-transformers' trainer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Finetuned models that are not encoders: rerankers and language models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Nothing here loads a model. The files of a folder are hashed at most once, until they change.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 Names of models and files may be hostile: they reach Markdown through ``escape``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

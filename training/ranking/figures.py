@@ -1,7 +1,5 @@
 """The metrics before finetuning on NevIR's pairs and after each epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Runs that finetune on NevIR's pairs: training, evaluation after each epoch, and saving."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Requests for finetuning on NevIR's pairs: their checks, and an estimate of the time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path

@@ -1,12 +1,10 @@
 """Recipes: validated, versioned settings that determine a training run, except release and seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -196,7 +194,7 @@ class Recipe(ReadableRecipe):
         return value + 0.0 if isinstance(value, float) else value  # -0.0 would have another hash
 
     @model_validator(mode="after")
-    def _a_batch_can_be_filled(self) -> Recipe:
+    def _a_batch_can_be_filled(self) -> Self:
         if self.max_triples is not None and self.max_triples < self.batch_size:
             raise ValueError(
                 f"max_triples ({self.max_triples}) must be at least batch_size ({self.batch_size})"
@@ -204,7 +202,7 @@ class Recipe(ReadableRecipe):
         return self
 
     @model_validator(mode="after")
-    def _triples_are_whole(self) -> Recipe:
+    def _triples_are_whole(self) -> Self:
         if self.loss == "triples" and any(self.types.values()):
             raise ValueError(
                 "with the loss 'triples', the values in types must be 0 or 1; change them, or "
@@ -213,7 +211,7 @@ class Recipe(ReadableRecipe):
         return self
 
     @model_validator(mode="after")
-    def _what_is_watched_is_measured(self) -> Recipe:
+    def _what_is_watched_is_measured(self) -> Self:
         if self.early_stopping == "sts" and self.sts_file is None:
             raise ValueError("early_stopping by 'sts' needs sentence pairs; set sts_file")
         return self

@@ -1,7 +1,5 @@
 """What recipes of all kinds have in common: their values as people type them, files, and errors."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The texts for retention: bundled topics and documents, slight edits, and files of sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Deleting a run with its row, metrics, folder and model, if nothing else uses them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

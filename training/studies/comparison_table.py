@@ -3,8 +3,6 @@
 Everything comes from the database in a few queries, so that hundreds of runs appear at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple

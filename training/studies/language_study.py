@@ -2,8 +2,6 @@
 variants, only negations, and only hedges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ parameters of the whole contain for each member: its number (``run``), how it di
 others (``label``), and its estimated time (``seconds``).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

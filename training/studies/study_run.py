@@ -3,8 +3,6 @@
 A study is one run whose process executes its training runs in turn (`training.studies.members`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

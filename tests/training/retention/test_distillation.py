@@ -21,7 +21,7 @@ from curation.encoders.loading import load_encoder
 from curation.language.tokens import NEGATOR_WORDS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
-from training.retention import distillation as module
+from training.retention import texts as module
 from training.retention.distillation import (
     QUERIES_OF_A_DOCUMENT,
     SCALE,

@@ -1,7 +1,5 @@
 """Queries for stored benchmark results, for the page and the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

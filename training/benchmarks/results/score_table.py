@@ -1,7 +1,5 @@
 """The table of results, like HedgeTriple's Table 1: columns, lines, averages, and the scatter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Single items of results: their comparisons, filters, and pairs of models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Confidence intervals of scores, tests of two models, and ranks of several models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 

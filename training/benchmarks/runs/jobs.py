@@ -1,7 +1,5 @@
 """The jobs of a benchmark run: one model with one benchmark or one mteb task."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Executing benchmark runs (kind ``benchmark``). Each result is stored as soon as it is ready."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext

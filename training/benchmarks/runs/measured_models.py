@@ -1,7 +1,5 @@
 """Models to benchmark: checking a choice, finding the model, and loading its scorer."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path

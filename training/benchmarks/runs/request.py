@@ -1,7 +1,5 @@
 """Requests for benchmark runs (kind benchmark): checks, and an estimate of time and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Sentence-transformers loads any model as any of its classes and fills in missing
 weights. Here such a model is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

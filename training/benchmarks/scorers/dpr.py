@@ -3,8 +3,6 @@
 The name of such a model joins both names with a plus sign: QUESTION_MODEL+CONTEXT_MODEL.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

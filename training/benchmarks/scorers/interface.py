@@ -1,7 +1,5 @@
 """The interface of everything that scores pairs of texts, and scorers without a model."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """T5 as a reranker: monoT5 (Nogueira et al., Findings of EMNLP 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

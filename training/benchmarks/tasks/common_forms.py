@@ -1,7 +1,5 @@
 """Benchmarks of two common forms: a text with its right answer, and pairs with human scores."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ExcluIR: queries that exclude a document, which must rank below the requested one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self

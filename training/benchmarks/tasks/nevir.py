@@ -1,7 +1,5 @@
 """NevIR: two documents that differ in a negation, and a query that fits each of them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self

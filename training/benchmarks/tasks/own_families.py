@@ -1,7 +1,5 @@
 """Hedgerow's own benchmark: the families of a release's test split."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

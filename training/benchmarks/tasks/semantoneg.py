@@ -1,7 +1,5 @@
 """SemAntoNeg, and test suites like it from the user's own sentences or a release."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The base class of scorers that send prompts to a language model."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The prompts for measuring language models, in the chosen versions."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
