@@ -67,6 +67,10 @@ Asks = Literal["relevance", "similarity"]
 Models with different prompts for queries and documents use them for relevance."""
 
 
+RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
+"""The usual outcomes of an item."""
+
+
 class Question(NamedTuple):
     """A text, and the candidates that it is compared with."""
 
@@ -239,6 +243,13 @@ class Benchmark(ABC, Generic[Item]):
             scores: for each question of the item, one array with its candidates' scores; NaN for a
                 missing score.
         """
+
+    def outcome(self, right: bool, tied: bool, answered: bool) -> str:
+        """The outcome of an item that is right or wrong as a whole, if the first two of
+        ``outcomes`` say so."""
+        if right:
+            return self.outcomes[0]
+        return TIED if tied else self.outcomes[1] if answered else UNANSWERED
 
     def aside(self, item: Item) -> Question | None:
         """A comparison that does not affect the score, for models that can compare any two

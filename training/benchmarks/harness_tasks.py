@@ -16,7 +16,15 @@ from unittest.mock import patch
 
 from curation.encoders.model_folders import NO_HUB, unreachable
 from db.errors import HedgerowError, RunCancelled, first_line
-from training.benchmarks.definition import POINTS, ItemResult, PartMark, Result, result_of
+from training.benchmarks.definition import (
+    POINTS,
+    RIGHT,
+    WRONG,
+    ItemResult,
+    PartMark,
+    Result,
+    result_of,
+)
 from training.benchmarks.file_reading import asked_once
 from training.benchmarks.harness_names import (
     KNOWN,
@@ -188,8 +196,6 @@ def sandboxed() -> Iterator[None]:
 
 # -- A language model measured with a task: every item right or wrong, with its texts -------------
 
-
-RIGHT, WRONG = "right", "wrong"
 
 PART = "part"
 """The breakdown of a group, such as MMLU's subjects."""

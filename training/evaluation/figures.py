@@ -257,8 +257,7 @@ def _part_rows(
 
 def _unindexed(number: Any) -> ColumnElement[int]:
     """SQL for the same number, for which SQLite does not use an index."""
-    unindexed: ColumnElement[int] = number + 0
-    return unindexed
+    return number + 0
 
 
 def loss_curve(session: Session, run: Run) -> list[LossPoint]:

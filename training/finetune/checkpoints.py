@@ -165,10 +165,7 @@ def position_at(folder: Path, step: int) -> TrainingPosition:
 
 
 def _stored(folder: Path, step: int) -> dict[str, Any]:
-    stored: dict[str, Any] = json.loads(
-        (folder_of(folder, step) / _PLACE).read_text(encoding="utf-8")
-    )
-    return stored
+    return json.loads((folder_of(folder, step) / _PLACE).read_text(encoding="utf-8"))
 
 
 def save_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:

@@ -174,8 +174,7 @@ def request_finetuning(
 
 def request_of(run: Run) -> ProviderRequest:
     """The request of a run."""
-    parameters: dict[str, Any] = run.parameters
-    return ProviderRequest.model_validate(parameters)
+    return ProviderRequest.model_validate(run.parameters)
 
 
 def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:

@@ -124,8 +124,7 @@ def _word_cosines(questions: Sequence[str], passages: Sequence[str]) -> np.ndarr
 
     vectorizer = TfidfVectorizer(analyzer=words_of).fit(passages)
     product = vectorizer.transform(questions) @ vectorizer.transform(passages).T
-    cosines: np.ndarray = product.toarray()
-    return cosines
+    return product.toarray()
 
 
 def reciprocal_rank(scores: Sequence[np.ndarray]) -> float:

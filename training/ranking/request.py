@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy.orm import Session
@@ -178,8 +177,7 @@ def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
 
 def request_of(run: Run) -> RankingRequest:
     """The request of a run."""
-    parameters: dict[str, Any] = run.parameters
-    return RankingRequest.model_validate(parameters)
+    return RankingRequest.model_validate(run.parameters)
 
 
 # -- An estimate of the time to finetune on NevIR's pairs on this machine -------------------------

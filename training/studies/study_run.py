@@ -188,8 +188,7 @@ def expected_seconds(run: Run) -> int:
 
 def benchmark_run(run: Run) -> int | None:
     """The number of the run that measured a study's models with benchmarks, if there is one."""
-    number: int | None = run.parameters.get("benchmark_run")
-    return number
+    return run.parameters.get("benchmark_run")
 
 
 def work(context: RunContext) -> dict[str, Any]:

@@ -81,8 +81,7 @@ class Scored:
     @property
     def asked(self) -> Mapping[str, Any]:
         """How a language model was prompted, as in `Prompted.report`; empty for other models."""
-        found: Mapping[str, Any] = self.summary.get("asked") or {}
-        return found
+        return self.summary.get("asked") or {}
 
     @property
     def unanswered_share(self) -> float:

@@ -175,8 +175,7 @@ def _worst_first(rows: Sequence[ItemResult]) -> list[ItemResult]:
 def _ranks(values: Sequence[Any]) -> np.ndarray:
     from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
 
-    ranks: np.ndarray = rankdata(values)
-    return ranks
+    return rankdata(values)
 
 
 def grades(result: Result) -> list[Grade]:

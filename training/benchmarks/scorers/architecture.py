@@ -211,8 +211,7 @@ def scorer_for(model: Any, architecture: str) -> Scorer:
         HedgerowError: it is a classifier that gives no score.
     """
     kind: Any = SCORERS[architecture]
-    scorer: Scorer = kind(model)
-    return scorer
+    return kind(model)
 
 
 def architecture_of(folder: Path) -> str:

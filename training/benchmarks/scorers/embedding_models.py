@@ -85,8 +85,7 @@ class BiEncoder(Scorer):
 
     def _similarities(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """The similarities by the model's own function."""
-        found: np.ndarray = self.model.similarity_pairwise(first, second).numpy()
-        return found
+        return self.model.similarity_pairwise(first, second).numpy()
 
     def _embeddings(self, sides: list[Side], on_progress: Progress | None) -> np.ndarray:
         """The embeddings of these texts. Embeddings of the previous call are reused."""

@@ -75,8 +75,7 @@ class MonoT5(Scorer):
                 attention_mask=padded["attention_mask"].to(self.model.device),
                 decoder_input_ids=start.to(self.model.device),
             )
-        logits: np.ndarray = given.logits[:, 0, self._answers].double().cpu().numpy()
-        return logits
+        return given.logits[:, 0, self._answers].double().cpu().numpy()
 
 
 def _answers(tokenizer: Any) -> list[int]:

@@ -13,6 +13,8 @@ from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Split
 from training.benchmarks.definition import (
+    TIED,
+    UNANSWERED,
     Benchmark,
     ItemResult,
     PartMark,
@@ -37,8 +39,6 @@ CHANGES = ("antonym", "negation", "both")
 """What the candidates change, by label (Figure 2). The right one changes both."""
 
 ARTICLES = frozenset({"a", "an", "the"})
-
-TIED, UNANSWERED = "tied", "unanswered"
 
 ANTONYMS = "antonyms"
 """The breakdown by the two adjectives of an item."""

@@ -88,8 +88,7 @@ class Wording(NamedTuple):
 
     def of(self, name: MeasuringName) -> Template:
         """The template of a prompt."""
-        found: Template = getattr(self, name)
-        return found
+        return getattr(self, name)
 
     @property
     def named(self) -> dict[MeasuringName, Template]:
