@@ -6,14 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from curation.release.overlap import DOCUMENT, QUERY
-
-# -- Computing a score from the rows of a result: an accuracy or a rank correlation ---------------
-
 
 MetricKind = Literal["share", "spearman"]
 
@@ -26,38 +23,6 @@ class PartScore(NamedTuple):
 
     score: float
     n: int
-
-
-class JudgedRow(Protocol):
-    """The part of a row that a metric uses."""
-
-    @property
-    def right(self) -> bool | None: ...
-    @property
-    def answered(self) -> bool: ...
-    @property
-    def scores(self) -> tuple[float, ...]: ...
-    @property
-    def gold(self) -> float | None: ...
-
-
-def metric_of(kind: MetricKind, rows: Sequence[JudgedRow]) -> float:
-    """The score of these rows, in points; 0 if there are no rows or the values are constant."""
-    if kind == "share":
-        return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
-    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
-
-    gold, given = gold_and_given(rows)
-    if len(gold) < 2 or np.ptp(gold) == 0 or np.ptp(given) == 0:
-        return 0.0
-    return POINTS * float(spearmanr(gold, given).statistic)
-
-
-def gold_and_given(rows: Sequence[JudgedRow]) -> tuple[np.ndarray, np.ndarray]:
-    """The human and the model's scores of the answered rows: two arrays of equal length."""
-    pairs = [(row.gold, row.scores[0]) for row in rows if row.answered and row.gold is not None]
-    columns = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    return columns[:, 0], columns[:, 1]
 
 
 Item = TypeVar("Item", bound=Hashable)
@@ -358,6 +323,25 @@ def result_of(
         figures=figures,
         data_hash=data_hash,
     )
+
+
+def metric_of(kind: MetricKind, rows: Sequence[ItemResult]) -> float:
+    """The score of these rows, in points; 0 if there are no rows or the values are constant."""
+    if kind == "share":
+        return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
+    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
+
+    gold, given = gold_and_given(rows)
+    if len(gold) < 2 or np.ptp(gold) == 0 or np.ptp(given) == 0:
+        return 0.0
+    return POINTS * float(spearmanr(gold, given).statistic)
+
+
+def gold_and_given(rows: Sequence[ItemResult]) -> tuple[np.ndarray, np.ndarray]:
+    """The human and the model's scores of the answered rows: two arrays of equal length."""
+    pairs = [(row.gold, row.scores[0]) for row in rows if row.answered and row.gold is not None]
+    columns = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
 
 
 def above(right: np.ndarray, wrong: np.ndarray) -> tuple[bool, bool]:
