@@ -77,8 +77,8 @@ class Job(NamedTuple):
     Attributes:
         items: the number of items, for the progress.
         data_hash: the hash of the data.
+        suits: whether a model can do the job.
         general: whether it is an mteb task.
-        language: whether it is an lm_eval task, for language models.
         prompt: the name of the prompt for language models; None if the job uses none.
         require_data: raises HedgerowError if the data can't be loaded; called before the model is
             loaded.
@@ -89,21 +89,10 @@ class Job(NamedTuple):
     items: int
     data_hash: str
     run: Callable[[Scorer, FoundModel, Step], BenchmarkResult]
+    suits: Callable[[FoundModel], bool] = lambda found: True
     general: bool = False
-    reranking: bool = False
-    language: bool = False
     prompt: MeasuringName | None = None
     require_data: Callable[[RunContext, FoundModel], None] = lambda context, found: None
-
-    def suits(self, found: FoundModel) -> bool:
-        """Whether this model can do the job."""
-        if self.language:
-            return may_do_language(found.architecture)
-        if not self.general:
-            return True
-        if not may_do_general(found.architecture, found.choice.prompts):
-            return False
-        return found.architecture != Cross.architecture or self.reranking
 
 
 @contextmanager
@@ -255,6 +244,11 @@ def _general_job(task: Any) -> Job:
     facts = general.facts(task)
     suites = [name for name, own in SUITES.items() if facts.name in own]
 
+    def suits(found: FoundModel) -> bool:
+        can_rank_only = found.architecture == Cross.architecture
+        able = may_do_general(found.architecture, found.choice.prompts)
+        return able and (facts.type == RERANKING or not can_rank_only)
+
     def kept(context: RunContext, found: FoundModel) -> dict[str, Any]:
         """The folder of mteb's results for this model."""
         folder = context.settings.data_folder / MTEB_FOLDER
@@ -281,8 +275,8 @@ def _general_job(task: Any) -> Job:
         TASK_ITEMS,
         facts.revision,
         run,
+        suits=suits,
         general=True,
-        reranking=facts.type == RERANKING,
         require_data=lambda context, found: general.require_data(task, **kept(context, found)),
     )
 
@@ -296,7 +290,10 @@ def language_job(task: LoadedTask) -> Job:
         took = {"seconds": round(time.monotonic() - began, 3), "cost": None}
         return _of_items(step, found, result, kind=GENERAL_ABILITY, data=task.data, **took)
 
-    return Job(task.id, task.title, task.items, task.data_hash, run, language=True)
+    def suits(found: FoundModel) -> bool:
+        return may_do_language(found.architecture)
+
+    return Job(task.id, task.title, task.items, task.data_hash, run, suits)
 
 
 def _mteb_name(name: str) -> str:
