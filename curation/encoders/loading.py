@@ -42,6 +42,7 @@ from curation.encoders.plugged_in import (
     plugged_in_fingerprint,
 )
 from db.errors import HedgerowError, first_line
+from db.named_files import sha256_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -214,7 +215,7 @@ def fingerprint(folder_or_name: Path | str) -> str:
     if is_adapter(folder):
         digest.update(f"{_identity_of_base(folder)}\n".encode())
     for name, path in files:
-        digest.update(f"{name}\0{_sha256(path)}\n".encode())
+        digest.update(f"{name}\0{sha256_of(path)}\n".encode())
     return digest.hexdigest()
 
 
@@ -226,7 +227,7 @@ def _identity_of_base(folder: Path) -> str:
 
 def _check_weights(weights: Path, expected: str, *, package: str) -> None:
     """Refuse a built-in encoder whose weights have the wrong hash."""
-    found = _sha256(weights) if weights.is_file() else "no such file"
+    found = sha256_of(weights) if weights.is_file() else "no such file"
     if found != expected:
         raise HedgerowError(
             f"The built-in encoder's weights {str(weights)!r} should have SHA-256 {expected}, "
@@ -269,11 +270,6 @@ def _module_folders(folder: Path) -> list[Path]:
 def _is_counted(path: Path, *, folder: Path, names: Collection[str]) -> bool:
     hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
     return not hidden and (path.name in names or path.suffix in FINGERPRINT_SUFFIXES)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # -- Redirects the messages that transformers prints while it loads a model -----------------------

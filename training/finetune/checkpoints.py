@@ -8,7 +8,6 @@ state so far are in a separate file, which a checkpoint refers to by its step.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError
 
 from db.errors import HedgerowError
+from db.named_files import sha256_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -73,7 +73,7 @@ def whole(folder: Path, step: int, *, position: TrainingPosition, of: str) -> It
         files = [file for file in path.iterdir() if file.is_file()]
         if position.best:
             files.append(folder / _best(position.best[1]))
-        hashes = {str(file.relative_to(folder)): _sha256(file) for file in files}
+        hashes = {str(file.relative_to(folder)): sha256_of(file) for file in files}
         stored = {"of": of, "files": hashes, "place": asdict(position)}
         partial = path / f"{_PLACE}.partial"
         partial.write_text(json.dumps(stored))
@@ -109,11 +109,6 @@ def load_weights(model: SentenceTransformer, path: Path) -> None:
     load_model(model, path)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def newest(folder: Path, *, of: str) -> int:
     """The step of the newest complete checkpoint of this training run; 0 without one.
 
@@ -128,7 +123,7 @@ def newest(folder: Path, *, of: str) -> int:
                 continue
             position_at(folder, step)
             hashes = stored["files"].items()
-            damaged = [file for file, expected in hashes if _sha256(folder / file) != expected]
+            damaged = [file for file, expected in hashes if sha256_of(folder / file) != expected]
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             logger.warning("the checkpoint in %r cannot be read: %s", name, error)
             continue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from curation.encoders.model_folders import BUILT_IN
 from db.errors import HedgerowError
-from db.named_files import expanded, resolved
+from db.named_files import expanded, resolved, sha256_of
 from db.run_folders import make_folder
 from training.evaluation.general_ability import read_sts
 from training.recipe.schema import Recipe
@@ -125,7 +125,6 @@ def _paths(recipe: Recipe, home: Path) -> dict[str, Path]:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error

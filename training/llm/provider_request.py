@@ -177,9 +177,9 @@ def request_of(run: Run) -> ProviderRequest:
     return ProviderRequest.model_validate(run.parameters)
 
 
-def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+def list_finetunings(session: Session) -> list[Run]:
     """The finetuning runs at providers, newest first."""
-    return list_runs(session, kind=KIND, limit=limit)
+    return list_runs(session, kind=KIND, limit=100)
 
 
 def finetuned_models(session: Session) -> list[str]:

@@ -170,9 +170,9 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
     return fitting(folder, wanted, name=name)
 
 
-def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+def list_finetunings(session: Session) -> list[Run]:
     """The finetuning runs on NevIR's pairs, newest first."""
-    return list_runs(session, kind=RANKER_KIND, limit=limit)
+    return list_runs(session, kind=RANKER_KIND, limit=100)
 
 
 def request_of(run: Run) -> RankingRequest:
