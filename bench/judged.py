@@ -25,9 +25,9 @@ from curation.encoders.embeddings import pair_cosines
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.taxonomy.built_in import TAXONOMY
-from hedgerow.losses.families import LEVELS, Family, Member, Role
 from training.evaluation.held_out import HeldOut
 from training.evaluation.similarity import FIGURE_1, probe_similarities
+from training.losses.families import LEVELS, Family, Member, Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -52,8 +52,6 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
-from hedgerow.losses import contrastive
-from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.data.sampling import as_triples, count_triples
 from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
@@ -61,6 +59,8 @@ from training.finetune.compute import devices
 from training.finetune.compute.devices import share_the_processor, uses_bf16
 from training.finetune.fitting import Data, finetune
 from training.finetune.setup import set_dropout
+from training.losses import contrastive
+from training.losses.families import Family
 from training.recipe.schema import Recipe
 
 LIMIT = 3.0

@@ -20,6 +20,7 @@ from db.runs import get_run
 from db.settings import Settings
 from hedgerow.progress import err, text_of
 from hedgerow.running import located
+from training.finetune.curves import Evaluation
 from training.models.finetuned import RANKER_KIND
 from training.ranking.figures import (
     DOCUMENTS,
@@ -30,7 +31,6 @@ from training.ranking.figures import (
     RERANKING,
     SPREAD,
     WHAT_IT_IS,
-    EpochFigures,
     Finetuning,
     as_table,
     epochs_of,
@@ -195,7 +195,7 @@ def show_finetuning(
     show(result, as_json, *lines, epochs_table(epochs), EXPLAINED)
 
 
-def epochs_table(epochs: Sequence[EpochFigures]) -> Any:
+def epochs_table(epochs: Sequence[Evaluation]) -> Any:
     """One row per epoch, for people."""
     names = [name for name in measured(epochs) if name in SHOWN]
     return table_of(
@@ -205,7 +205,7 @@ def epochs_table(epochs: Sequence[EpochFigures]) -> Any:
     )
 
 
-def _shown(epoch: EpochFigures, name: str) -> str:
+def _shown(epoch: Evaluation, name: str) -> str:
     if name not in epoch.figures:
         return ""
     if name == LOW:

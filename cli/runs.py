@@ -23,12 +23,12 @@ from db.models import Run, RunState
 from db.run_folders import log_file
 from db.runs import get_run, list_runs
 from db.settings import Settings
-from hedgerow.losses.families import Role
 from hedgerow.running import carry_out, figures_so_far, located
 from training.benchmarks.contamination import bundled_texts_description
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, STS
 from training.finetune.curves import GENERAL, SHARES
+from training.losses.families import Role
 from training.recipe.plan import KIND as TRAIN
 from training.runs.kinds import cancel_run, kind_of, require_kind
 from training.runs.removal import delete_run

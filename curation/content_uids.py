@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Literal
 
 from db.errors import HedgerowError
@@ -161,12 +160,6 @@ def anchor_uid(text: str) -> str:
 def canonical_uid(text: str) -> str:
     """Return the uid of an anchor whose text is known to be canonical and not empty."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:UID_LENGTH]
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def variant_uid(*, anchor_uid: str, type_id: str, text: str) -> str:

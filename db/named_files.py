@@ -1,5 +1,6 @@
 """Files and folders that people name on the command line, in recipes and in settings."""
 
+import hashlib
 from pathlib import Path
 
 from db.errors import HedgerowError
@@ -69,3 +70,13 @@ def read_text(path: Path, *, kind: str, largest: int) -> str:
     except UnicodeDecodeError as error:
         raise HedgerowError(f"Expected UTF-8 text in {str(path)!r}; save it as UTF-8.") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's content, 64 hex digits.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Engine, case, func, literal, select, update
+from sqlalchemy import ColumnElement, Engine, and_, case, func, literal, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -138,9 +138,13 @@ def get_runs(session: Session, run_ids: Iterable[int]) -> list[Run]:
     return [get_run(session, run_id) for run_id in run_ids]
 
 
-def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> list[Run]:
-    """The newest runs of one kind or of all, at most ``limit``."""
-    return _read(session, literal(True) if kind is None else Run.kind == kind, limit=limit)
+def list_runs(
+    session: Session, *, kind: str | None = None, group: str | None = None, limit: int = 20
+) -> list[Run]:
+    """The newest runs of one kind and one group, or of all, at most ``limit``."""
+    chosen = [(col(Run.kind), kind), (col(Run.group), group)]
+    conditions = [column == value for column, value in chosen if value is not None]
+    return _read(session, and_(literal(True), *conditions), limit=limit)
 
 
 def under_way(session: Session, kind: str | None = None) -> list[Run]:
@@ -169,6 +173,21 @@ def refuse_a_second(session: Session, kind: str) -> None:
     """
     for run in under_way(session, kind):
         raise HedgerowError(f"Run {run.id} is already running; wait for it to finish.")
+
+
+def refuse_equal(session: Session, run: Run, *, doing: str) -> None:
+    """Refuse a new run that repeats one in progress. Roll the session back in this case.
+
+    Args:
+        doing: what the other run is doing and what to do instead, without a full stop.
+
+    Raises:
+        HedgerowError: a run of this kind with the same inputs and parameters is in progress.
+    """
+    for other in under_way(session, run.kind):
+        same = (other.inputs, other.parameters) == (run.inputs, run.parameters)
+        if same and other.id != run.id:
+            raise HedgerowError(f"Run {other.id} is already {doing}.")
 
 
 def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:

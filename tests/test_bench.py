@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from hedgerow.losses import contrastive
 from tests.support.checkout import ROOT
+from training.losses import contrastive
 
 BENCHES = sorted(
     path.stem

@@ -4,8 +4,6 @@ The first process does what `hedgerow run ID` would do. The others only compute.
 --queue` stores a run without starting it.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 

@@ -4,11 +4,10 @@ It contains no path of this machine and no text of the data. Names and recipes m
 reach YAML through a dumper, and Markdown through ``escape`` or a fence that they cannot close.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -41,8 +40,7 @@ from training.model_card_parts import (
     Form,
     figures,
 )
-from training.recipe.reading import recipe_of
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, recipe_of
 
 CARD = "README.md"
 
@@ -98,44 +96,121 @@ def card_of(
     release = get_release(session, int(run.parameters["release"]))
     recipe = recipe_of(run)
     base = public_base(recipe.base_encoder)
-    sections = [
-        *opening(base, form),
-        f"## Figures before and after\n\n{_measured(session, result, recipe, form)}",
-        "## Training",
-        *([note] if note else []),
-        *([_shares(shares)] if (shares := _weighted_sources(release, recipe)) else []),
-        *([RETENTION] if recipe.retention else []),
+    training = [
+        note,
+        _shares(_weighted_sources(release, recipe)),
+        RETENTION if recipe.retention else "",
         _training(run, release, recipe, result),
-        f"## Data\n\n{data_section(session, release)}",
-        f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
-        *(
-            [escape(sentence)]
-            if recipe.retention and (sentence := _of_bundled_texts(result))
-            else []
-        ),
-        f"## Intended use\n\n{INTENDED}",
-        f"## Limits\n\n{_limits(release, result)}",
-        f"## Citation\n\n{CITATION}",
     ]
-    languages = release.summary["languages"]
-    return f"---\n{header(base, form, languages)}---\n\n" + "\n\n".join(sections) + "\n"
+    bundled = result.get("bundled_overlap") or () if recipe.retention else ()
+    overlap = [overlap_section(result.get("overlap") or ())]
+    overlap.append(escape(bundled_texts_description(bundled)))
+    return encoder_card(
+        base,
+        form,
+        languages=release.summary["languages"],
+        measured=figures(session, result, recipe) if form.measured is None else form.measured,
+        training=paragraphs(training),
+        sections={
+            "Data": data_section(session, release),
+            "Overlap with benchmarks": paragraphs(overlap),
+        },
+        limits=[_language_limit(release), _forgetting(result)],
+    )
 
 
-def opening(base: str, form: Form) -> list[str]:
-    """The first sections of a card: what the model is, and how to load it.
+def encoder_card(
+    base: str,
+    form: Form,
+    *,
+    measured: str,
+    training: str,
+    languages: Iterable[str] = (),
+    sections: Mapping[str, str] = MappingProxyType({}),
+    limits: Sequence[str] = (),
+) -> str:
+    """The card of an encoder.
 
     Args:
         base: as in `public_base`.
+        measured, training: the contents of these sections.
+        languages: the tags of its training languages.
+        sections: further sections after these.
+        limits: sentences in addition to those of every encoder.
     """
-    return [
-        f"# {escape(base or 'Encoder')}, {form.title}",
+    tags = sorted(tag for tag in languages if re.fullmatch("[a-z]{2,3}", tag))
+    return card(
+        f"{escape(base or 'Encoder')}, {form.title}",
         SUMMARY,
-        f"## How to use\n\n{form.use.replace('BASE', base or LOCAL_MODEL)}",
-    ]
+        {
+            "How to use": form.use.replace("BASE", base or LOCAL_MODEL),
+            "Figures before and after": measured,
+            "Training": training,
+            **sections,
+            "Intended use": INTENDED,
+            "Limits": bullets([*limits, *LIMITS]),
+            "Citation": CITATION,
+        },
+        base=base,
+        relation=form.relation,
+        library_name=form.library,
+        pipeline_tag="sentence-similarity",
+        tags=["sentence-transformers", "feature-extraction", "negation", "hedging", *form.tags],
+        language=tags or None,
+        license=LICENCES.get(base),
+    )
 
 
-def _measured(session: Session, result: Mapping[str, Any], recipe: Recipe, form: Form) -> str:
-    return figures(session, result, recipe) if form.measured is None else form.measured
+def card(
+    title: str,
+    summary: str,
+    sections: Mapping[str, str],
+    *,
+    base: str,
+    relation: str,
+    **header: Any,
+) -> str:
+    """A model card in Markdown.
+
+    Args:
+        sections: their texts by title.
+        base: the name of the base model on the Hub, or ''.
+        relation: the Hub's name of the relation to it.
+        header: further values that the Hub reads, as in ``ModelCardData``.
+    """
+    # Loading the hub's client takes half a second, and only the end of a training needs it.
+    from huggingface_hub import ModelCardData  # noqa: PLC0415
+
+    if base:
+        header |= {"base_model": base, "base_model_relation": relation}
+    data = ModelCardData(**header)
+    titled = (f"## {name}\n\n{text}" for name, text in sections.items())
+    return f"---\n{data.to_yaml()}\n---\n\n{paragraphs([f'# {title}', summary, *titled])}\n"
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """The texts, without empty ones, as paragraphs."""
+    return "\n\n".join(filter(None, texts))
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """A list in Markdown."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def facts_table(facts: Mapping[str, Any]) -> str:
+    """A table of names and values in Markdown."""
+    return markdown_table(["", ""], list(facts.items()))
+
+
+def versions_of(run: Run, names: Sequence[str]) -> str:
+    """The versions of these packages at the time of a run, on one line."""
+    return ", ".join(f"{name} {run.versions[name]}" for name in names if name in run.versions)
+
+
+def release_name(release: Release) -> str:
+    """The number of a release, and its name if it has one."""
+    return f"{release.number} ({one_line(release.name)})" if release.name else str(release.number)
 
 
 def published(card: str, name: str) -> str:
@@ -154,39 +229,13 @@ def public_base(name: str) -> str:
     return found if isinstance(found, str) and HUB_NAME.fullmatch(found) else ""
 
 
-def header(base: str, form: Form, languages: Iterable[str]) -> str:
-    """The YAML that the Hub reads.
-
-    Args:
-        base: as in `public_base`.
-        languages: the tags of its training languages.
-    """
-    # Loading the hub's client takes half a second, and only the end of a training needs it.
-    from huggingface_hub import ModelCardData  # noqa: PLC0415
-
-    tags = sorted(tag for tag in languages if re.fullmatch("[a-z]{2,3}", tag))
-    data = ModelCardData(
-        library_name=form.library,
-        pipeline_tag="sentence-similarity",
-        tags=["sentence-transformers", "feature-extraction", "negation", "hedging", *form.tags],
-        base_model=base or None,
-        base_model_relation=form.relation if base else None,
-        language=tags or None,
-        license=LICENCES.get(base),
-    )
-    return f"{data.to_yaml()}\n"
-
-
 def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, Any]) -> str:
     base = public_base(recipe.base_encoder)
-    named = f"{release.number} ({one_line(release.name)})" if release.name else str(release.number)
-    versions = ", ".join(
-        f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
-    )
+    whose = "see the base model's page on the Hub" if base else "that of the local model"
     facts = {
         "base": base or LOCAL_MODEL,
-        "licence of the base": LICENCES.get(base) or _whose_licence(base),
-        "release": named,
+        "licence of the base": LICENCES.get(base) or whose,
+        "release": release_name(release),
         "content hash of the release (SHA-256)": release.content_hash,
         **({"preset": preset} if (preset := run.parameters.get("preset")) else {}),
         **({"variants by": ", ".join(by)} if (by := run.parameters.get("providers")) else {}),
@@ -195,14 +244,13 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
         "steps": result["steps"],
         "kept after step": result.get("kept_step", result["steps"]),
         "seed": str(run.parameters["seed"]),
-        "versions": versions,
+        "versions": versions_of(run, VERSIONS),
     }
     text = public_recipe(recipe).strip()
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return (
-        f"{markdown_table(['', ''], list(facts.items()))}\n\n"
-        f"The recipe, as Hedgerow reads it:\n\n{fence}yaml\n{text}\n{fence}"
+        f"{facts_table(facts)}\n\nThe recipe, as Hedgerow reads it:\n\n{fence}yaml\n{text}\n{fence}"
     )
 
 
@@ -213,17 +261,15 @@ def _weighted_sources(release: Release, recipe: Recipe) -> dict[str, float]:
 
 
 def _shares(shares: Mapping[str, float]) -> str:
-    """A sentence about the share of each source that an epoch uses."""
+    """A sentence about the share of each source that an epoch uses; '' if it uses all of each."""
+    if not shares:
+        return ""
     listed = ", ".join(f"{share:.0%} of *{escape(name)}*" for name, share in shares.items())
     return (
         "An epoch uses all families of the release, but only a share of these sources: "
         f"{listed}. The next epoch continues with other families of them (`sources` in the "
         "recipe)."
     )
-
-
-def _whose_licence(base: str) -> str:
-    return "see the base model's page on the Hub" if base else "that of the local model"
 
 
 def public_recipe(recipe: Recipe) -> str:
@@ -242,7 +288,7 @@ def data_section(session: Session, release: Release) -> str:
     for source in summary["sources"]:
         name = one_line(source["licence"]) or "not recorded"
         licences[name] = licences.get(name, 0) + source["variants"]
-    return "\n\n".join(
+    return paragraphs(
         [
             f"Release {release.number} of a Hedgerow project: {summary['variants']:,} accepted "
             f"variants of {summary['anchors']:,} anchors, all splits together. Who wrote the "
@@ -253,15 +299,6 @@ def data_section(session: Session, release: Release) -> str:
             markdown_table(["licence", "variants"], list(licences.items())),
         ]
     )
-
-
-def _of_bundled_texts(result: Mapping[str, Any]) -> str:
-    return bundled_texts_description(result.get("bundled_overlap") or ())
-
-
-def _limits(release: Release, result: Mapping[str, Any]) -> str:
-    limits = [_language_limit(release), _forgetting(result), *LIMITS]
-    return "\n".join(f"- {limit}" for limit in limits)
 
 
 def _language_limit(release: Release) -> str:

@@ -1,7 +1,5 @@
 """The parts of a model card: its fixed sentences, its form, and the metrics with their data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

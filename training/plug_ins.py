@@ -1,7 +1,5 @@
 """The plug-ins of all kinds in other installed packages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from curation.encoders.plugged_in import LOADERS

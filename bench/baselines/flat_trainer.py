@@ -42,7 +42,7 @@ def make_trainer(
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
     from transformers import PrinterCallback
 
-    from training.finetune.optimizer import WARMUP, WEIGHT_DECAY
+    from training.finetune.weights import WARMUP, WEIGHT_DECAY
 
     class Trainer(SentenceTransformerTrainer):
         def add_model_card_callback(self, default_args_dict: dict[str, object]) -> None:

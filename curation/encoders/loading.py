@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.content_uids import file_sha256
 from curation.encoders.checkpoint_files import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
@@ -41,6 +40,7 @@ from curation.encoders.plugged_in import (
     plugged_in_fingerprint,
 )
 from db.errors import HedgerowError, first_line
+from db.named_files import sha256_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -214,13 +214,13 @@ def fingerprint(folder_or_name: Path | str) -> str:
         identity = DEFAULT_WEIGHTS_SHA256 if base == DEFAULT_ENCODER else fingerprint(base)
         digest.update(f"{identity}\n".encode())
     for name, path in files:
-        digest.update(f"{name}\0{file_sha256(path)}\n".encode())
+        digest.update(f"{name}\0{sha256_of(path)}\n".encode())
     return digest.hexdigest()
 
 
 def _check_weights(weights: Path, expected: str, *, package: str) -> None:
     """Refuse a built-in encoder whose weights have the wrong hash."""
-    found = file_sha256(weights) if weights.is_file() else "no such file"
+    found = sha256_of(weights) if weights.is_file() else "no such file"
     if found != expected:
         raise HedgerowError(
             f"The built-in encoder's weights {str(weights)!r} should have SHA-256 {expected}, "

@@ -164,7 +164,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
 
 
 NOT_LOADED = (
-    "app cli curation db pages training alembic altair openai pydantic_settings sqlalchemy "
+    "app cli curation db pages alembic altair openai pydantic_settings sqlalchemy "
     "sqlmodel streamlit typer"
 ).split()
 
@@ -179,11 +179,13 @@ def loaded(folder: Path, code: str) -> set[str]:
 def test_the_losses_load_nothing_else_of_ours_and_torch_with_the_first_name_that_needs_it(
     tmp_path: Path,
 ) -> None:
-    found = loaded(tmp_path, "import hedgerow.losses, hedgerow.losses.contrastive")
+    found = loaded(tmp_path, "import hedgerow.losses, training.losses.contrastive")
     assert found.isdisjoint({*NOT_LOADED, "torch", "sentence_transformers"})
     found = loaded(
         tmp_path, "from hedgerow.losses import FamilyBatchSampler, FamilyCollator, FamilyLoss"
     )
     assert found.isdisjoint(NOT_LOADED) and "torch" in found
-    ours = {name for name in found if name.partition(".")[0] == "hedgerow"}
-    assert {name for name in ours if not name.startswith("hedgerow.losses")} == {"hedgerow"}
+    ours = {name for name in found if name.partition(".")[0] in ("hedgerow", "training")}
+    assert {name for name in ours if not name.startswith("training.losses")} == {
+        *("hedgerow", "hedgerow.losses", "training")
+    }

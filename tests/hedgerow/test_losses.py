@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hedgerow.losses
-from hedgerow.losses.families import Role, flatten
 from tests.hedgerow.support.rows import row, rows
 from tests.training.support.lazily import Lazily
 from tests.training.support.trainings import FAMILIES
 from training.finetune.compute.text_encoding import embed
-from training.finetune.step import objective
+from training.losses.families import Role
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
@@ -207,9 +206,13 @@ def test_it_is_the_loss_of_hedgerows_own_trainings(
     model: SentenceTransformer, changes: dict[str, Any]
 ) -> None:
     """Equal in value and gradient; without arguments, equal to the preset *standard*."""
-    expected_batch = flatten(FAMILIES)
+    from training.finetune.step import objective
+    from training.losses.batches import labelled
+
+    distinct, labels = labelled(FAMILIES)
     recipe = Recipe(**changes)
-    expected = objective(recipe, model)(embed(model, expected_batch.texts), expected_batch)
+    embeddings = embed(model, [text for _, text in distinct])
+    expected = objective(recipe, model).compute_loss_from_embeddings(embeddings, labels)
     expected.backward()
     expected_gradients = gradients(model)
     model.zero_grad()

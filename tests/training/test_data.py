@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -25,7 +25,6 @@ from db.errors import HedgerowError
 from db.models import Anchor, RunState, Split, Verdict
 from db.runs import create_run
 from db.settings import Settings
-from hedgerow.losses.families import Family, Member, Role
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
@@ -48,7 +47,7 @@ from training.data.sampling import (
     rows_in_an_epoch,
 )
 from training.finetune.setup import Course
-from training.finetune.step import FamilyCollator
+from training.losses.families import Family, Member, Role
 from training.recipe.plan import plan
 from training.recipe.schema import Recipe
 from training.retention.texts import bundled_texts
@@ -444,21 +443,26 @@ def test_flat_triples_are_every_positive_with_every_negative(
     assert as_triples([*families, *families]) == found
 
 
-def collate(rows: list[Family] = FAMILIES, **recipe: Any) -> FamilyCollator:
+def collate(rows: list[Family] = FAMILIES, **recipe: Any) -> Callable[[list[int]], dict[str, Any]]:
+    from training.finetune.step import StepCollator
+
     batches = (TripleBatches if recipe else FamilyBatches)(rows, size=4, seed=1)
-    return FamilyCollator(Course(batches, steps=3), Recipe(batch_size=4, **recipe))
+    return StepCollator(Course(batches, steps=3), Recipe(batch_size=4, **recipe))
+
+
+def labels(batch: dict[str, Any]) -> Iterator[tuple[str, Role]]:
+    """The text and role of each member of a collated batch."""
+    for place, role in batch["label"].flatten(0, 1).tolist():
+        if place >= 0:
+            yield batch["texts"][place], Role(role)
 
 
 @pytest.mark.slow
 def test_a_collated_batch_has_each_text_once_with_its_family_and_role() -> None:
     batch = collate()([1])
-    assert len(batch["texts"]) == len(set(batch["texts"])) == len(batch["text"])
-    assert batch["family"].unique().tolist() == list(range(4))
-    anchors = [
-        batch["texts"][text]
-        for text, role in zip(batch["text"].tolist(), batch["role"].tolist(), strict=True)
-        if role == Role.ANCHOR
-    ]
+    assert len(batch["texts"]) == len(set(batch["texts"])) == len(list(labels(batch)))
+    assert len(batch["label"]) == 4
+    anchors = [text for text, role in labels(batch) if role == Role.ANCHOR]
     assert len(anchors) == 4 and set(anchors) <= {family[0].text for family in FAMILIES}
     assert (batch["step"], batch["more"]) == (1, [])
 
@@ -504,13 +508,15 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
         session.execute(update(Anchor).values(split=Split.TRAIN))
         create_release(session)
     made: list[dict[str, Any]] = []
-    collate = FamilyCollator.__call__
+    from training.finetune.step import StepCollator
 
-    def recorded(self: FamilyCollator, items: Sequence[int]) -> dict[str, Any]:
+    collate = StepCollator.__call__
+
+    def recorded(self: StepCollator, items: Sequence[int]) -> dict[str, Any]:
         made.append(collate(self, items))
         return made[-1]
 
-    monkeypatch.setattr(FamilyCollator, "__call__", recorded)
+    monkeypatch.setattr(StepCollator, "__call__", recorded)
     changes = ["max_steps=none", "epochs=2", "sources=Hedgerow claims:0.5", "types=word:0.5"]
     run = train(project, settings, ask(project, recipe.with_overrides(changes)))
     assert run.state == RunState.DONE
@@ -523,8 +529,8 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
     assert len(made) == run.result["steps"] > 40
     seen = {role: set[str]() for role in Role}
     for batch in made:
-        for text, role in zip(batch["text"].tolist(), batch["role"].tolist(), strict=True):
-            seen[Role(role)].add(batch["texts"][text])
+        for text, role in labels(batch):
+            seen[role].add(text)
     assert all(seen.values()) and seen.pop(Role.ANCHOR) <= anchors
     assert set().union(*seen.values()) <= variants
     bundled = {entry.text for entry in bundled_texts()}

@@ -44,10 +44,17 @@ from training.recipe.presets import (
     reason,
     recipe_for,
 )
-from training.recipe.reading import LARGEST, parse_recipe, read_recipe, recipe_of, values_of
-from training.recipe.schema import RECIPE_VERSION, Recipe, cautions
-from training.recipe.values import weights_in
-from training.retention.distillation import read_sentences
+from training.recipe.schema import (
+    RECIPE_VERSION,
+    Recipe,
+    cautions,
+    parse_recipe,
+    read_recipe,
+    recipe_of,
+    values_of,
+)
+from training.recipe.values import LARGEST, weights_in
+from training.retention.texts import read_sentences
 from training.runs.removal import delete_run
 from training.studies.comparison_table import as_table, differing, finished, settings_of
 

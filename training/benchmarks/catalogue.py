@@ -1,7 +1,5 @@
 """All benchmarks, in display order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from curation.plug_ins import PlugInGroup, PlugIns

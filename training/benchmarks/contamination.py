@@ -4,8 +4,6 @@ This includes suites of the user's own sentences. Each comparison is made once a
 ``curation.release.overlap_results``. The bundled retention texts are compared in the same way.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

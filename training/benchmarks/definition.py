@@ -1,21 +1,16 @@
 """The definition of a benchmark: its items, their questions, and the outcomes of the answers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from curation.release.overlap import DOCUMENT, QUERY
-
-# -- Computing a score from the rows of a result: an accuracy or a rank correlation ---------------
-
 
 MetricKind = Literal["share", "spearman"]
 
@@ -30,43 +25,15 @@ class PartScore(NamedTuple):
     n: int
 
 
-class JudgedRow(Protocol):
-    """The part of a row that a metric uses."""
-
-    @property
-    def right(self) -> bool | None: ...
-    @property
-    def answered(self) -> bool: ...
-    @property
-    def scores(self) -> tuple[float, ...]: ...
-    @property
-    def gold(self) -> float | None: ...
-
-
-def metric_of(kind: MetricKind, rows: Sequence[JudgedRow]) -> float:
-    """The score of these rows, in points; 0 if there are no rows or the values are constant."""
-    if kind == "share":
-        return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
-    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
-
-    gold, given = gold_and_given(rows)
-    if len(gold) < 2 or np.ptp(gold) == 0 or np.ptp(given) == 0:
-        return 0.0
-    return POINTS * float(spearmanr(gold, given).statistic)
-
-
-def gold_and_given(rows: Sequence[JudgedRow]) -> tuple[np.ndarray, np.ndarray]:
-    """The human and the model's scores of the answered rows: two arrays of equal length."""
-    pairs = [(row.gold, row.scores[0]) for row in rows if row.answered and row.gold is not None]
-    columns = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    return columns[:, 0], columns[:, 1]
-
-
 Item = TypeVar("Item", bound=Hashable)
 
 Asks = Literal["relevance", "similarity"]
 """The meaning of a score: how relevant a document is to a query, or how similar two texts are.
 Models with different prompts for queries and documents use them for relevance."""
+
+
+RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
+"""The usual outcomes of an item."""
 
 
 class Question(NamedTuple):
@@ -242,6 +209,13 @@ class Benchmark(ABC, Generic[Item]):
                 missing score.
         """
 
+    def outcome(self, right: bool, tied: bool, answered: bool) -> str:
+        """The outcome of an item that is right or wrong as a whole, if the first two of
+        ``outcomes`` say so."""
+        if right:
+            return self.outcomes[0]
+        return TIED if tied else self.outcomes[1] if answered else UNANSWERED
+
     def aside(self, item: Item) -> Question | None:
         """A comparison that does not affect the score, for models that can compare any two
         texts."""
@@ -290,18 +264,12 @@ class Benchmark(ABC, Generic[Item]):
             aside: one number for each of ``asides()``, if the model compares any two texts.
         """
         rows = tuple(self._rows(scores))
-        marks = [mark for row in rows for mark in row.marks]
-        return Result(
+        return result_of(
+            rows,
             benchmark=self.id,
             metric=self.metric,
             kind=self.kind,
-            score=metric_of(self.kind, rows),
-            n=len(rows),
-            ties=sum(row.tied for row in rows),
-            unanswered=sum(not row.answered for row in rows),
-            rows=rows,
-            outcomes={name: sum(r.outcome == name for r in rows) for name in self.outcomes},
-            breakdowns=_breakdowns(marks),
+            outcomes=self.outcomes,
             figures=self.figures(rows, np.asarray(aside, dtype=np.float64)),
             data_hash=self.data_hash(),
         )
@@ -317,17 +285,63 @@ class Benchmark(ABC, Generic[Item]):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _breakdowns(marks: Sequence[PartMark]) -> dict[str, dict[str, PartScore]]:
+def result_of(
+    rows: tuple[ItemResult, ...],
+    *,
+    benchmark: str,
+    metric: str,
+    kind: MetricKind,
+    outcomes: Sequence[str],
+    figures: Mapping[str, float],
+    data_hash: str,
+) -> Result:
+    """The result of a model from its rows; the arguments are as in `Result`.
+
+    Args:
+        outcomes: the possible outcomes, in the order of charts.
+    """
     right: dict[str, dict[str, list[bool]]] = {}
-    for mark in marks:
+    for mark in (mark for row in rows for mark in row.marks):
         right.setdefault(mark.breakdown, {}).setdefault(mark.value, []).append(mark.right)
-    return {
-        name: {
-            value: PartScore(100.0 * sum(hits) / len(hits), len(hits))
-            for value, hits in sorted(parts.items())
-        }
-        for name, parts in right.items()
-    }
+    return Result(
+        benchmark=benchmark,
+        metric=metric,
+        kind=kind,
+        score=metric_of(kind, rows),
+        n=len(rows),
+        ties=sum(row.tied for row in rows),
+        unanswered=sum(not row.answered for row in rows),
+        rows=rows,
+        outcomes={name: sum(row.outcome == name for row in rows) for name in outcomes},
+        breakdowns={
+            name: {
+                value: PartScore(POINTS * sum(hits) / len(hits), len(hits))
+                for value, hits in sorted(parts.items())
+            }
+            for name, parts in right.items()
+        },
+        figures=figures,
+        data_hash=data_hash,
+    )
+
+
+def metric_of(kind: MetricKind, rows: Sequence[ItemResult]) -> float:
+    """The score of these rows, in points; 0 if there are no rows or the values are constant."""
+    if kind == "share":
+        return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
+    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
+
+    gold, given = gold_and_given(rows)
+    if len(gold) < 2 or np.ptp(gold) == 0 or np.ptp(given) == 0:
+        return 0.0
+    return POINTS * float(spearmanr(gold, given).statistic)
+
+
+def gold_and_given(rows: Sequence[ItemResult]) -> tuple[np.ndarray, np.ndarray]:
+    """The human and the model's scores of the answered rows: two arrays of equal length."""
+    pairs = [(row.gold, row.scores[0]) for row in rows if row.answered and row.gold is not None]
+    columns = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
 
 
 def above(right: np.ndarray, wrong: np.ndarray) -> tuple[bool, bool]:

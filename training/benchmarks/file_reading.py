@@ -1,7 +1,5 @@
 """Reading benchmark files, local or on the model hub, also when it can't be reached."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator, Mapping

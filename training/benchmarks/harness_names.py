@@ -1,7 +1,5 @@
 """The names of the harness's tasks, with their settings in HedgeTriple's Table 3, and own tasks."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

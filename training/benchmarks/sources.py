@@ -4,8 +4,6 @@ A file is stored in the data folder under the hash of its content, `benchmarks/I
 finds it on any host that can read the folder, and identical files are stored once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The families of a release for training: roles, exclusions, and what a recipe leaves of them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -25,8 +23,8 @@ from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.surface_check import role_of
 from db.models import Anchor, Polarity, ReleaseItem, Source, Split, TypeRow, Variant
-from hedgerow.losses.families import POSITIVE, Family, Member, Role, has_contrast
 from training.data.sampling import count_triples
+from training.losses.families import POSITIVE, Family, Member, Role, has_contrast
 from training.recipe.plan import Amount, TrainingPlan, trained_on_now
 from training.recipe.schema import Recipe
 

@@ -9,13 +9,16 @@ import random
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from hedgerow.losses.families import POSITIVE, Family, Member, Role
+from training.losses.families import POSITIVE, Family, Member, Role
 from training.recipe.plan import anchors_in_an_epoch
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+
+Item = TypeVar("Item")
 
 
 class Batches(Protocol):
@@ -189,6 +192,12 @@ class _Texts:
 
     def __getitem__(self, place: int) -> dict[int, str]:
         return {number: member.text for number, member in enumerate(self._rows[place])}
+
+
+def random_sample(items: Sequence[Item], most: int | None, *, seed: int) -> list[Item]:
+    """A random sample of at most this many items, in their order; None means all."""
+    places = random.Random(seed).sample(range(len(items)), min(len(items), most or len(items)))
+    return [items[place] for place in sorted(places)]
 
 
 def as_triples(families: Sequence[Family]) -> list[Family]:

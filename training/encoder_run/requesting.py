@@ -26,8 +26,7 @@ from training.models.display_names import short_name
 from training.recipe.plan import TrainingPlan
 from training.recipe.plan import plan as data_of
 from training.recipe.presets import PRESETS, fitting, named, reason, recipe_for
-from training.recipe.reading import read_recipe
-from training.recipe.schema import Recipe, cautions
+from training.recipe.schema import Recipe, cautions, read_recipe
 
 
 def _recipe(given: Any) -> Any:

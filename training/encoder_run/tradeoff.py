@@ -6,8 +6,6 @@ evaluated on the release's validation split and on retrieval. The curve is the r
 kind ``tradeoff``.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,12 +19,11 @@ from curation.encoders import embeddings
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import WAITING, RunContext
+from db.execution import RunContext
 from db.models import ReleaseItem, Run, RunState, Split
 from db.named_files import read_bytes
 from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
-from hedgerow.losses.families import Family
 from training.data.families import training_families
 from training.encoder_run.tradeoff_curve import KIND, SharePoint, group_of, measured_run, newest
 from training.encoder_run.weight_changes import Mixture, ends_of, load
@@ -40,9 +37,10 @@ from training.evaluation.general_ability import (
 )
 from training.evaluation.held_out import MOST_FAMILIES, HeldOut
 from training.finetune import feasibility
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.devices import own_device
 from training.finetune.curves import PACE
 from training.finetune.inputs import keep_file
+from training.losses.families import Family
 from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
 
@@ -217,13 +215,7 @@ def work(context: RunContext) -> dict[str, Any]:
     Parameters of the run: ``training`` (the number of the training run), ``shares``, ``sts`` (the
     STS file, relative to the data folder, or "") and ``sts_name`` (its original name).
     """
-    share_the_processor()
-
-    def wait() -> None:
-        context.update(0, 0, WAITING)
-
-    since, lock = context.run.created_at, context.settings.training_lock
-    with device_to_oneself(wait, lock=lock, since=since):
+    with own_device(context):
         return _work(context)
 
 

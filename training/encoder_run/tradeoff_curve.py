@@ -3,20 +3,17 @@
 No encoder is needed here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
-from db.models import Run, RunState
-from db.runs import get_run
+from db.models import Run
+from db.runs import list_runs
 from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
+from training.models.finetuned import finished_runs
 
 KIND = "tradeoff"
 
@@ -82,9 +79,7 @@ def group_of(training: int) -> str:
 
 def newest(session: Session, training: int, *, kind: str = KIND) -> Run | None:
     """The newest run of a kind for this training run, in any state."""
-    query = select(col(Run.id)).where(col(Run.kind) == kind, col(Run.group) == group_of(training))
-    number = session.execute(query.order_by(col(Run.id).desc()).limit(1)).scalar()
-    return None if number is None else get_run(session, number)
+    return next(iter(list_runs(session, kind=kind, group=group_of(training), limit=1)), None)
 
 
 def curve_of(session: Session, training: int) -> Curve | None:
@@ -99,10 +94,7 @@ def curve_of(session: Session, training: int) -> Curve | None:
 
 def measured_run(session: Session, training: int) -> Run | None:
     """The newest run that finished measuring the trade-off of a training run."""
-    query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
-    query = query.where(col(Run.state) == RunState.DONE).order_by(col(Run.id).desc()).limit(1)
-    found: Run | None = session.execute(query).scalar()
-    return found
+    return next(iter(finished_runs(session, KIND, group=group_of(training))), None)
 
 
 def axes(curve: Curve) -> tuple[list[str], list[str]]:

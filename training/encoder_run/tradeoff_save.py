@@ -1,23 +1,19 @@
 """Saving a point of a measured trade-off as a separate model (run kind ``tradeoff-save``)."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
 from curation.encoders.loading import fingerprint
 from curation.release.freezing import get_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Encoder, Run, RunState
+from db.models import Encoder, Run
 from db.runs import create_run
 from db.settings import Settings
 from training.encoder_run.tradeoff import finished_training, require_no_other
@@ -30,8 +26,9 @@ from training.finetune.checkpoints import (
     save_model,
 )
 from training.model_card import card_of, write_card
-from training.models.known import MAX_ENCODER_NAME
-from training.recipe.reading import recipe_of
+from training.models.finetuned import finished_runs
+from training.models.known import MAX_ENCODER_NAME, store_encoder
+from training.recipe.schema import recipe_of
 
 KIND = "tradeoff-save"
 
@@ -56,9 +53,8 @@ class Saved(NamedTuple):
 
 def saved_models(session: Session, settings: Settings, training: int) -> list[Saved]:
     """The saved points of a trade-off that still exist, by share."""
-    query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
     found: dict[float, Saved] = {}
-    for run in session.execute(query.where(col(Run.state) == RunState.DONE)).scalars():
+    for run in reversed(finished_runs(session, KIND, group=group_of(training))):
         row = session.get(Encoder, run.result["encoder_id"])
         folder = settings.data_folder / run.result["model"]
         if row is not None and folder.is_dir():
@@ -200,7 +196,7 @@ def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dic
         release = get_release(session, int(run.parameters["release"]))
         base = run.parameters["recipe"]["base_encoder"]
         name = f"run {run.id} at {share:g}: {base}, release {release.number}"
-        row = _store_encoder(
+        row = store_encoder(
             session,
             context.settings,
             Encoder(
@@ -228,16 +224,3 @@ def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dic
             "after": _point(curve, share).figures,
         },
     }
-
-
-def _store_encoder(session: Session, settings: Settings, made: Encoder) -> Encoder:
-    """The row of a model, or of an equal model; the latter gets this folder if its own is gone."""
-    query = select(Encoder).where(col(Encoder.fingerprint) == made.fingerprint)
-    row: Encoder | None = session.execute(query).scalar()
-    if row is None:
-        session.add(row := made)
-    elif not row.path or not (settings.data_folder / row.path).is_dir():
-        row.name, row.path, row.run_id = made.name, made.path, made.run_id
-        row.base_id, row.release_id = made.base_id, made.release_id
-    session.flush()
-    return row

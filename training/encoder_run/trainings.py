@@ -1,7 +1,5 @@
 """Training runs (kind ``train``): requested, executed, and evaluated before and after."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -17,9 +15,9 @@ from curation.encoders.registered import register_encoder
 from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import WAITING, RunContext
+from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, Split, VariantCosine
-from db.runs import create_run, get_run, under_way
+from db.runs import create_run, get_run, refuse_equal
 from db.settings import Settings, load_settings
 from training.benchmarks.contamination import compare, compare_bundled_texts
 from training.data.families import require_known_types, training_families
@@ -28,7 +26,7 @@ from training.evaluation.probe_sets import BUNDLED, ensure_bundled
 from training.evaluation.probes import measure_before_and_after
 from training.finetune import checkpoints
 from training.finetune.checkpoints import MODEL_FOLDER
-from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.devices import own_device
 from training.finetune.compute.processes import ALONE, Group, agreed
 from training.finetune.feasibility import measuring_steps, require_enough
 from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
@@ -37,8 +35,7 @@ from training.model_card import card_of, write_card
 from training.models.known import MAX_ENCODER_NAME
 from training.recipe.plan import KIND, plan
 from training.recipe.presets import preset_of
-from training.recipe.reading import recipe_of
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, recipe_of
 
 DEFAULT_SEED = 42
 
@@ -98,18 +95,9 @@ def request_training(
         group=group,
     )
     if not group:
-        _refuse_a_double(session, run)
+        change = "change the recipe, the release or the seed"
+        refuse_equal(session, run, doing=f"training with the same settings; {change}")
     return run
-
-
-def _refuse_a_double(session: Session, run: Run) -> None:
-    for other in under_way(session, KIND):
-        same = (other.inputs, other.parameters) == (run.inputs, run.parameters)
-        if other.id != run.id and same:
-            raise HedgerowError(
-                f"Run {other.id} is already training with the same settings; change the recipe, "
-                "the release or the seed."
-            )
 
 
 class _Task(NamedTuple):
@@ -143,14 +131,7 @@ def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     Args:
         group: the processes that train together; this is the leading one.
     """
-    share_the_processor()
-
-    def wait() -> None:
-        context.update(0, 0, WAITING)
-
-    # A study's runs take turns with others: each has waited since the study started.
-    since = context.run.started_at if context.run.group else context.run.created_at
-    with device_to_oneself(wait, lock=context.settings.training_lock, since=since):
+    with own_device(context):
         return _work(context, group)
 
 
@@ -215,8 +196,8 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
         context.engine,
+        context.settings,
         trained=encoder,
-        folder=trained.folder,
         base_id=base_id,
         base=base,
         variant_ids=task.variant_ids,

@@ -13,7 +13,7 @@ from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.settings import Settings
 from training.models.known import ModelLocation
-from training.recipe.reading import values_of
+from training.recipe.schema import values_of
 from training.retention.distillation import interpolate
 
 if TYPE_CHECKING:

@@ -3,8 +3,6 @@
 They come from the database. No encoder is needed, so a page opens at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -27,8 +25,8 @@ from db.models import (
     VariantCosine,
 )
 from db.runs import metrics
-from training.evaluation.probe_sets import StoredProbe
-from training.evaluation.probes import figure_1_probes, own_probes, probe_cosines
+from training.evaluation.probe_sets import FIGURE_1_SET, StoredProbe, stored_probes
+from training.evaluation.probes import own_probes, probe_cosines
 from training.evaluation.similarity import (
     FIGURE_1,
     DistributionRow,
@@ -118,7 +116,7 @@ def _of_part(
 
 def figure_1(session: Session, run: Run) -> list[ProbeRow]:
     """Figure 1 for a finished training run: published values, before, and after training."""
-    measured = _measured(session, run, figure_1_probes(session))
+    measured = _measured(session, run, stored_probes(session, FIGURE_1_SET))
     if len(measured) < len(FIGURE_1):
         return []
     return figure_1_rows(before=[m.before for m in measured], after=[m.after for m in measured])
@@ -259,8 +257,7 @@ def _part_rows(
 
 def _unindexed(number: Any) -> ColumnElement[int]:
     """SQL for the same number, for which SQLite does not use an index."""
-    unindexed: ColumnElement[int] = number + 0
-    return unindexed
+    return number + 0
 
 
 def loss_curve(session: Session, run: Run) -> list[LossPoint]:

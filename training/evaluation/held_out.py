@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from curation.encoders.embeddings import encode_distinct
-from hedgerow.losses.families import POSITIVE, Family, Member, Role
 from training.evaluation.general_ability import StsPair, spearman
+from training.losses.families import POSITIVE, Family, Member, Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -1,7 +1,5 @@
 """Reading probes and sentences from files and pasted text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -5,8 +5,6 @@ sentences that are all compared with each other. A single sentence is stored as 
 empty text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple

@@ -3,10 +3,7 @@
 Cosines are stored per encoder, so that each pair is measured once with each encoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Engine, insert, select
@@ -23,10 +20,10 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, ProbeCosine, VariantCosine
 from db.models import Probe as ProbeRecord
+from db.settings import Settings
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
     BUNDLED,
-    FIGURE_1_SET,
     MAX_OWN,
     OWN_SET,
     StoredProbe,
@@ -35,12 +32,7 @@ from training.evaluation.probe_sets import (
     stored_probes,
 )
 from training.evaluation.similarity import ProbePair
-
-
-def figure_1_probes(session: Session) -> list[StoredProbe]:
-    """The stored pairs of Figure 1, in the order of `FIGURE_1`; empty before the first training
-    run."""
-    return stored_probes(session, FIGURE_1_SET)
+from training.models.known import store_encoder
 
 
 def own_probes(session: Session) -> list[StoredProbe]:
@@ -140,9 +132,9 @@ class _Measured(NamedTuple):
 
 def measure_before_and_after(
     engine: Engine,
+    settings: Settings,
     *,
     trained: Encoder,
-    folder: Path,
     base_id: int,
     base: str,
     variant_ids: Sequence[int],
@@ -154,8 +146,7 @@ def measure_before_and_after(
     the trained encoder's row, or nothing.
 
     Args:
-        trained: the row to store, unless there is a row of an equal encoder.
-        folder: the trained encoder.
+        trained: the row to store, as in `store_encoder`.
         base_id, base: the row and the name of the encoder it started from.
 
     Returns:
@@ -165,10 +156,11 @@ def measure_before_and_after(
         after = _task(session, variant_ids)
         before = _without_known(session, after, encoder_id=base_id)
     total = after.texts + before.texts
+    folder = settings.data_folder / trained.path
     new = _measured(str(folder), after, report=lambda done, _: report(done, total))
     old = _measured(base, before, report=lambda done, _: report(after.texts + done, total))
     with writing(engine) as session:
-        encoder_id = _store_encoder(session, trained)
+        encoder_id = store_encoder(session, settings, trained).id
         for key, values in ((base_id, old), (encoder_id, new)):
             save_cosines(session, values.variants, encoder_id=key, texts=after.variants)
             save_probe_cosines(session, values.probes, encoder_id=key)
@@ -213,13 +205,3 @@ def _measured(name: str, task: _Task, *, report: Report) -> _Measured:
         dict(zip(task.variants, cosines[:split], strict=True)),
         dict(zip(probes, cosines[split:], strict=True)),
     )
-
-
-def _store_encoder(session: Session, trained: Encoder) -> int:
-    """The row of the trained encoder, or of an equal encoder from another run."""
-    query = select(Encoder).where(col(Encoder.fingerprint) == trained.fingerprint)
-    row: Encoder | None = session.execute(query).scalar()
-    if row is None:
-        session.add(row := trained)
-        session.flush()
-    return row.id

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
-from curation.content_uids import file_sha256
 from db.errors import HedgerowError
+from db.named_files import sha256_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -73,7 +73,7 @@ def whole(folder: Path, step: int, *, position: TrainingPosition, of: str) -> It
         files = [file for file in path.iterdir() if file.is_file()]
         if position.best:
             files.append(folder / _best(position.best[1]))
-        hashes = {str(file.relative_to(folder)): file_sha256(file) for file in files}
+        hashes = {str(file.relative_to(folder)): sha256_of(file) for file in files}
         stored = {"of": of, "files": hashes, "place": asdict(position)}
         partial = path / f"{_PLACE}.partial"
         partial.write_text(json.dumps(stored))
@@ -123,7 +123,7 @@ def newest(folder: Path, *, of: str) -> int:
                 continue
             position_at(folder, step)
             hashes = stored["files"].items()
-            damaged = [file for file, expected in hashes if file_sha256(folder / file) != expected]
+            damaged = [file for file, expected in hashes if sha256_of(folder / file) != expected]
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             logger.warning("the checkpoint in %r cannot be read: %s", name, error)
             continue
@@ -160,10 +160,7 @@ def position_at(folder: Path, step: int) -> TrainingPosition:
 
 
 def _stored(folder: Path, step: int) -> dict[str, Any]:
-    stored: dict[str, Any] = json.loads(
-        (folder_of(folder, step) / _PLACE).read_text(encoding="utf-8")
-    )
-    return stored
+    return json.loads((folder_of(folder, step) / _PLACE).read_text(encoding="utf-8"))
 
 
 def save_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:

@@ -1,8 +1,6 @@
 """The curves of a training run: their names, and the evaluations as tidy rows for charts."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -11,10 +9,10 @@ from sqlmodel import col
 
 from curation.encoders import embeddings
 from db.models import Run, RunMetric
-from hedgerow.losses.families import Role
 from training.evaluation.figures import LossPoint, loss_curve
 from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
+from training.losses.families import Role
 
 # -- Evaluations on the held-out part during training, as tidy rows for charts --------------------
 #
@@ -103,6 +101,30 @@ def read_evaluations(session: Session, run_id: int) -> Evaluations | None:
         figures.setdefault(name, {})[step] = value
     epochs = figures.pop(EPOCH, {})
     return Evaluations(epochs, figures) if epochs and figures else None
+
+
+class Evaluation(NamedTuple):
+    """Some metrics at one evaluation.
+
+    Attributes:
+        epoch: the number of passes over the data; 0 before the first step.
+        step: the number of training steps.
+        figures: the metrics that were measured, by name.
+    """
+
+    epoch: float
+    step: int
+    figures: dict[str, float]
+
+
+def list_evaluations(session: Session, run: Run, names: Iterable[str]) -> list[Evaluation]:
+    """The evaluations of a run so far, with the metrics of these names in this order."""
+    found = read_evaluations(session, run.id) or Evaluations({}, {})
+    named = {name: found.figures[name] for name in names if name in found.figures}
+    return [
+        Evaluation(epoch, step, {name: of[step] for name, of in named.items() if step in of})
+        for step, epoch in sorted(found.epochs.items())
+    ]
 
 
 class RunCurves(NamedTuple):

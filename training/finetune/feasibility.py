@@ -1,7 +1,5 @@
 """Before a training run is stored: whether a release has enough data for it, and the time."""
 
-from __future__ import annotations
-
 import math
 import os
 import socket
@@ -35,6 +33,7 @@ from training.models.known import BUILT_IN_WEIGHT, weight_of
 from training.recipe.plan import KIND, TrainingPlan
 from training.recipe.schema import Recipe
 from training.retention import distillation
+from training.retention.texts import lines_of
 
 # -- Checking that a release has enough data for a recipe, before a run is stored -----------------
 
@@ -204,7 +203,7 @@ def _retention(plan: TrainingPlan, recipe: Recipe, *, steps: int) -> distillatio
     own, letters = plan.anchors, plan.letters
     if recipe.retention_file:
         with suppress(HedgerowError, OSError):  # missing files are refused elsewhere
-            lines, of_line = distillation.lines_of(expanded(recipe.retention_file))
+            lines, of_line = lines_of(expanded(recipe.retention_file))
             letters = (own * letters + lines * of_line) / max(1, own + lines)
             own += lines
     return distillation.reading(own, letters, steps=steps)

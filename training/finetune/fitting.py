@@ -5,13 +5,13 @@ Torch and sentence-transformers are imported inside the functions that train.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
-from hedgerow.losses.families import Family
 from training.data.sampling import count_triples, rows_in_an_epoch
 from training.evaluation.general_ability import retrieval_counts, retrieval_figures
 from training.finetune import checkpoints
@@ -35,7 +35,7 @@ from training.finetune.setup import (
     set_pooling,
     set_prompts,
 )
-from training.finetune.weights import add_adapter, merge_adapter
+from training.losses.families import Family
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate
 
@@ -119,36 +119,31 @@ def finetune(
     progress.check()
     steps = recipe.total_steps(rows_in_an_epoch(rows, recipe.sources))
     progress.update(0, steps, "loading the encoder")
+    advice = f"{recipe.batch_size} {recipe.rows}; lower batch_size or max_seq_length in the recipe"
     try:
-        model = _seeded_encoder(recipe, seed=seed)
-        progress.check()
-        if group.leads:
-            require_disk_space(model, folder)
-        base = _copy(model) if recipe.interpolation < 1 else {}
-        set_prompts(model, recipe)
-        held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
-        before = _with_retrieval(held_out.before, model, progress) if held_out else {}
-        set_pooling(model, recipe)  # after the evaluation of the encoder as published
-        set_dropout(model, recipe)
-        course = course_of(model, rows, held_out, recipe, seed, progress)
-        identity = identity_of(rows, data.held_out, recipe, seed=seed)
-        outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
-        progress.check()
-        if recipe.interpolation < 1:
-            share = recipe.interpolation
-            interpolate(model, base, model.state_dict(), share, upper=UPPER_SHARE)
-        after = _with_retrieval(held_out.figures(model), model, progress) if held_out else {}
-        if group.leads:
-            save_model(model, folder)
-            if not keep_checkpoint:
-                checkpoints.remove(folder)
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise HedgerowError(
-            f"There is not enough memory for batches of {recipe.batch_size} {recipe.rows}; lower "
-            "batch_size or max_seq_length in the recipe."
-        ) from error
+        with enough_memory(advice):
+            model = _seeded_encoder(recipe, seed=seed)
+            progress.check()
+            if group.leads:
+                require_disk_space(model, folder)
+            base = _copy(model) if recipe.interpolation < 1 else {}
+            set_prompts(model, recipe)
+            held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
+            before = _with_retrieval(held_out.before, model, progress) if held_out else {}
+            set_pooling(model, recipe)  # after the evaluation of the encoder as published
+            set_dropout(model, recipe)
+            course = course_of(model, rows, held_out, recipe, seed, progress)
+            identity = identity_of(rows, data.held_out, recipe, seed=seed)
+            outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
+            progress.check()
+            if recipe.interpolation < 1:
+                share = recipe.interpolation
+                interpolate(model, base, model.state_dict(), share, upper=UPPER_SHARE)
+            after = _with_retrieval(held_out.figures(model), model, progress) if held_out else {}
+            if group.leads:
+                save_model(model, folder)
+                if not keep_checkpoint:
+                    checkpoints.remove(folder)
     finally:
         if group.leads:
             remove_partial(folder)
@@ -204,6 +199,7 @@ def _train(
     group: Group,
 ) -> Outcome:
     from training.finetune.trainer import FamilyTrainer
+    from training.finetune.weights import add_adapter, merge_adapter
 
     own_limit = model.max_seq_length
     if recipe.max_seq_length is not None:
@@ -228,12 +224,23 @@ def _train(
     return outcome
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error means that memory ran out. CUDA has a class for it, CPU and MPS only a
-    message."""
+@contextmanager
+def enough_memory(batches: str) -> Iterator[None]:
+    """A context in which memory may run out. CUDA has a class for this, CPU and MPS only a message.
+
+    Args:
+        batches: the size of a batch and what to do, for the message.
+
+    Raises:
+        HedgerowError: memory ran out.
+    """
     import torch
 
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
-        sign in str(error)
-        for sign in ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
-    )
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        signs = ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+        known = isinstance(error, (MemoryError, torch.OutOfMemoryError))
+        if not known and not any(sign in str(error) for sign in signs):
+            raise
+        raise HedgerowError(f"There is not enough memory for batches of {batches}.") from error

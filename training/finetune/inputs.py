@@ -1,7 +1,5 @@
 """The files that a recipe names: stored, hashed when a run is requested, checked when it starts."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +7,11 @@ from pathlib import Path
 
 from curation.encoders.model_folders import BUILT_IN
 from db.errors import HedgerowError
-from db.named_files import expanded, resolved
+from db.named_files import expanded, resolved, sha256_of
 from db.run_folders import make_folder
 from training.evaluation.general_ability import read_sts
 from training.recipe.schema import Recipe
-from training.retention.distillation import read_sentences
+from training.retention.texts import read_sentences
 
 # -- Files that a recipe names, stored in the data folder under the hash of their content ---------
 
@@ -127,7 +125,6 @@ def _paths(recipe: Recipe, home: Path) -> dict[str, Path]:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error

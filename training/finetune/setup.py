@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.loading import fingerprint
 from db.errors import HedgerowError
-from hedgerow.losses.families import Family, Member
 from training.data.families import sampled, with_prompts
 from training.data.sampling import (
     Batches,
@@ -29,10 +28,11 @@ from training.evaluation.general_ability import read_sts
 from training.evaluation.held_out import HeldOut
 from training.finetune.compute import devices
 from training.finetune.inputs import content_hashes
+from training.losses.families import Family, Member
 from training.recipe.schema import Recipe
 from training.retention import distillation
-from training.retention.distillation import Distillation, read_sentences
-from training.retention.texts import documents, topics
+from training.retention.distillation import Distillation
+from training.retention.texts import documents, read_sentences, topics
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,23 +24,19 @@ from torch.utils.data import DataLoader  # noqa: TID253
 from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
 
 from curation.encoders.embeddings import characters
-from hedgerow.losses.families import Batch
 from training.finetune import checkpoints
 from training.finetune.checkpoints import TrainingPosition
-from training.finetune.compute.devices import computing
 from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
-from training.finetune.compute.replicas import Threads, threads_for
-from training.finetune.compute.text_encoding import can_pack, embed
 from training.finetune.curves import LOSS, PACE, STEP
-from training.finetune.optimizer import (  # noqa: TID253
+from training.finetune.setup import Course, Outcome, diverged
+from training.finetune.step import StepCollator, StepLoss  # noqa: TID253
+from training.finetune.weights import (  # noqa: TID253
     LazyAdamW,
+    WeightAverage,
     clip,
     lazy_words,
     linear_schedule,
 )
-from training.finetune.setup import Course, Outcome, diverged
-from training.finetune.step import FamilyCollator, objective
-from training.finetune.weights import WeightAverage
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
@@ -66,59 +60,6 @@ may be due to chance."""
 _WEIGHTS, _AVERAGE = "model.safetensors", "average.pt"
 
 logger = logging.getLogger(__name__)
-
-
-class StepLoss(torch.nn.Module):
-    """The loss of a step, over embeddings that all threads and processes compute together."""
-
-    def __init__(
-        self,
-        model: SentenceTransformer,
-        course: Course,
-        recipe: Recipe,
-        check: Callable[[], None],
-        group: Group,
-    ) -> None:
-        super().__init__()
-        self.model, self.course, self.check, self.group = model, course, check, group
-        self.objective = objective(recipe, model)
-        self.packed = can_pack(model)  # before it is replicated
-        self.threads: Threads | None = threads_for(model, recipe)
-
-    def close(self) -> None:
-        """Stop the threads."""
-        if self.threads:
-            self.threads.close()
-
-    def forward(self, inputs: dict[str, Any]) -> Tensor:
-        """The loss of a batch that `FamilyCollator` made, a scalar."""
-        batch = Batch(*(inputs[name] for name in Batch._fields))
-        more, distillation = inputs["more"], self.course.distillation
-        texts = list(dict.fromkeys([*batch.texts, *more]))
-        # By the step, so that a resumed run has the same dropout as an uninterrupted one.
-        chance = random.Random(f"{self.course.seed}:dropout:{inputs['step']}:{self.group.rank}")
-        torch.manual_seed(chance.getrandbits(63))
-        with computing(self.model, bf16=self.course.bf16):
-            embeddings = embed(
-                self.model,
-                texts,
-                packed=self.packed,
-                group=self.group,
-                threads=self.threads,
-                check=self.check,
-            )
-        loss = self.objective(embeddings[: len(batch.texts)], _on(batch, embeddings))
-        if distillation and more:
-            place = {text: number for number, text in enumerate(texts)}
-            loss = loss + distillation.loss(embeddings[[place[text] for text in more]], more)
-        self.check()
-        # It has no gradient if another process has all the texts.
-        return loss if loss.requires_grad else loss.requires_grad_()
-
-
-def _on(batch: Batch, like: Tensor) -> Batch:
-    rows = (column.to(like.device) for column in (batch.text, batch.family, batch.role))
-    return Batch(batch.texts, *rows)
 
 
 @dataclass
@@ -177,7 +118,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
                 output_dir=str(folder), max_steps=course.steps * recipe.trainings, seed=course.seed
             ),
             loss=StepLoss(model, course, recipe, progress.check, group),
-            data_collator=FamilyCollator(course, recipe),
+            data_collator=StepCollator(course, recipe),
             callbacks=[_Schedule(self), progress],
             optimizers=(self.lazy, linear_schedule(self.lazy, steps=course.steps)),
         )

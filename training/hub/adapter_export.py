@@ -15,7 +15,6 @@ from curation.encoders.checkpoint_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, 
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from curation.formatting import markdown_table
 from curation.partial_files import clear_partials, new_partial
-from curation.release.export.data_card_text import CITATION
 from curation.tables.json_values import JsonError, read_json
 from db.errors import HedgerowError
 from db.models import Encoder, Run
@@ -25,10 +24,10 @@ from db.settings import Settings
 from training.encoder_run import tradeoff_save
 from training.encoder_run.weight_changes import Ends, LowRank, alike, ends_of, load_both, low_rank
 from training.hub.push_run import model_run
-from training.model_card import CARD, card_of, header, opening, public_base
-from training.model_card_parts import ADAPTER, INTENDED, LIMITS, NO_FIGURE
+from training.model_card import CARD, card_of, encoder_card, paragraphs, public_base
+from training.model_card_parts import ADAPTER, NO_FIGURE
 from training.models.known import ModelLocation
-from training.recipe.reading import values_of
+from training.recipe.schema import values_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -278,18 +277,9 @@ def card_of_folder(base: str, *, note: str, measured: str) -> str:
         base: the encoder that training started from.
         note, measured: as in `card_of_run`.
     """
-    public = public_base(base)
-    limits = "\n".join(f"- {limit}" for limit in LIMITS)
-    sections = [
-        *opening(public, ADAPTER),
-        f"## Figures before and after\n\n{measured}",
-        f"## Training\n\n{note}\n\nThe recipe, the release and the seed are in the trained model's "
-        "own card.",
-        f"## Intended use\n\n{INTENDED}",
-        f"## Limits\n\n{limits}",
-        f"## Citation\n\n{CITATION}",
-    ]
-    return f"---\n{header(public, ADAPTER, ())}---\n\n" + "\n\n".join(sections) + "\n"
+    own_card = "The recipe, the release and the seed are in the trained model's own card."
+    training = paragraphs([note, own_card])
+    return encoder_card(public_base(base), ADAPTER, measured=measured, training=training)
 
 
 def read_figures(path: Path, *, base: str) -> str:

@@ -13,10 +13,11 @@ from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from curation.formatting import one_line
 from db.errors import HedgerowError, RunCancelled
+from db.execution import RunContext
 from db.settings import HUB_TOKEN, without_login
 
 if TYPE_CHECKING:
@@ -63,16 +64,6 @@ class Pushed(NamedTuple):
     private: bool
     files: int
     size: int
-
-
-class UploadProgress(Protocol):
-    """Receives the uploaded kilobytes, their total and a message, and can stop the push."""
-
-    def update(self, step: int, total: int, message: str) -> None:
-        """Report progress. May raise to stop."""
-
-    def check(self) -> None:
-        """Raise if the push should stop."""
 
 
 def checked_repo(name: str) -> str:
@@ -122,7 +113,7 @@ def require_token() -> None:
 
 
 def push(
-    repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: UploadProgress
+    repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: RunContext
 ) -> Pushed:
     """Upload files to a repository as one commit. Other files in it stay.
 
@@ -193,7 +184,7 @@ def _token() -> str:
 
 
 def _upload(
-    api: HfApi, repo: Repo, files: Mapping[str, Path | bytes], progress: UploadProgress
+    api: HfApi, repo: Repo, files: Mapping[str, Path | bytes], progress: RunContext
 ) -> list[CommitOperationAdd]:
     """Upload the large files before the commit, one by one."""
     from huggingface_hub import CommitOperationAdd  # noqa: PLC0415
@@ -215,7 +206,7 @@ def _kilobytes(addition: CommitOperationAdd) -> int:
     return -(-addition.upload_info.size // 1000)
 
 
-def _heeding(progress: UploadProgress, task: Callable[[], Result]) -> Result:
+def _heeding(progress: RunContext, task: Callable[[], Result]) -> Result:
     """Do something that cannot be interrupted, but stop waiting for it on request."""
     outcome: Future[Result] = Future()
 

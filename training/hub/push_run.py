@@ -3,15 +3,11 @@
 The access token is not stored in a run. Its process finds it in its environment.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
 from curation.encoders.model_folders import HUB_FILES
 from curation.release.export.release_folder import export_release
@@ -20,7 +16,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, Run, RunState
-from db.runs import UNFINISHED, create_run, get_run
+from db.runs import UNFINISHED, create_run, get_run, list_runs
 from training.benchmarks.contamination import compare
 from training.hub.publishing import Repo, checked_repo, push, require_token
 from training.model_card import CARD, card_of, published
@@ -120,9 +116,7 @@ def model_run(session: Session, number: int) -> Run:
 
 def pushes(session: Session, subject: Subject) -> list[Run]:
     """The runs that push it, newest first."""
-    query = select(col(Run.id)).where(col(Run.kind) == KIND, col(Run.group) == subject.group)
-    ids = session.execute(query.order_by(col(Run.id).desc()).limit(SHOWN)).scalars()
-    return [get_run(session, key) for key in ids if key is not None]
+    return list_runs(session, kind=KIND, group=subject.group, limit=SHOWN)
 
 
 def card_to_publish(session: Session, run: Run, folder: Path) -> str:

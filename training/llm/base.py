@@ -4,8 +4,6 @@ Only safetensors are read, and no code in a model folder is executed (`trust_rem
 Torch and transformers are imported inside the functions that need them.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any, NamedTuple

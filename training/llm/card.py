@@ -3,22 +3,28 @@
 Names of models may be hostile: they reach Markdown through ``escape``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.formatting import escape, markdown_table, one_line
+from curation.formatting import escape, markdown_table
 from curation.release.export.data_card_text import CITATION
 from curation.release.question_pairs import NO, PROMPT, YES
 from db.models import Release, Run
 from training.evaluation.figures import LossPoint, loss_curve
-from training.finetune.curves import LOSS, read_evaluations
+from training.finetune.curves import LOSS, Evaluation, list_evaluations
 from training.llm.recipe import LanguageRecipe
 from training.llm.request import request_of
-from training.model_card import LOCAL_MODEL, data_section
+from training.model_card import (
+    LOCAL_MODEL,
+    bullets,
+    card,
+    data_section,
+    facts_table,
+    release_name,
+    versions_of,
+)
 from training.model_card_parts import PLACE
 
 VERSIONS = ("hedgerow", "trl", "peft", "transformers", "torch", "python")
@@ -50,18 +56,24 @@ def language_card(session: Session, run: Run, release: Release, result: Mapping[
     request = request_of(run)
     base = public_name(request.base)
     question = PROMPT.format(sentence_1="The door is open.", sentence_2="The door is not open.")
-    sections = [
-        f"# {escape(base or 'A language model')}, finetuned on negation and hedging",
+    use = f"```python\n{_use(base, request.recipe)}\n```\n\nThe prompt is:\n\n```\n{question}\n```"
+    return card(
+        f"{escape(base or 'A language model')}, finetuned on negation and hedging",
         _SUMMARY,
-        f"## How to use\n\n```python\n{_use(base, request.recipe)}\n```\n\nThe prompt "
-        f"is:\n\n```\n{question}\n```",
-        f"## Figures before and after\n\n{_figures(result)}",
-        f"## Training\n\n{_training(run, release, request.recipe, result, base)}",
-        f"## Data\n\n{data_section(session, release)}",
-        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _LIMITS),
-        f"## Citation\n\n{CITATION}",
-    ]
-    return f"---\n{_header(base)}---\n\n" + "\n\n".join(sections) + "\n"
+        {
+            "How to use": use,
+            "Figures before and after": _figures(result),
+            "Training": _training(run, release, request.recipe, result, base),
+            "Data": data_section(session, release),
+            "Limits": bullets(_LIMITS),
+            "Citation": CITATION,
+        },
+        base=base,
+        relation="adapter",
+        library_name="peft",
+        pipeline_tag="text-generation",
+        tags=["lora", "trl", "sft", "negation", "hedging"],
+    )
 
 
 def public_name(base: str) -> str:
@@ -113,42 +125,23 @@ def shown(name: str, value: float) -> str:
 def _training(
     run: Run, release: Release, recipe: LanguageRecipe, result: Mapping[str, Any], base: str
 ) -> str:
-    named = f"{release.number} ({one_line(release.name)})" if release.name else str(release.number)
-    versions = ", ".join(
-        f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
-    )
     facts = {
         "base": base or LOCAL_MODEL,
         "files of the base (SHA-256)": result["base_fingerprint"],
         "licence of the base": "see the base model",
-        "release": named,
+        "release": release_name(release),
         "content hash of the release (SHA-256)": release.content_hash,
         "training question pairs": result["pairs"]["train"],
         "steps": result["steps"],
         "trained parameters": result["trainable"],
         "seed": str(run.parameters["seed"]),
         "device": f"{result['device']}, {'bfloat16' if result['bf16'] else 'float32'}",
-        "versions": versions,
+        "versions": versions_of(run, VERSIONS),
     }
     return (
-        f"{markdown_table(['', ''], list(facts.items()))}\n\n"
+        f"{facts_table(facts)}\n\n"
         f"The recipe, as Hedgerow reads it:\n\n```yaml\n{recipe.to_yaml().strip()}\n```"
     )
-
-
-def _header(base: str) -> str:
-    """The YAML that the Hub reads."""
-    # Loading the hub's client takes half a second, and only the end of a training needs it.
-    from huggingface_hub import ModelCardData  # noqa: PLC0415
-
-    data = ModelCardData(
-        library_name="peft",
-        pipeline_tag="text-generation",
-        tags=["lora", "trl", "sft", "negation", "hedging"],
-        base_model=base or None,
-        base_model_relation="adapter" if base else None,
-    )
-    return f"{data.to_yaml()}\n"
 
 
 # -- The metrics of a language model during finetuning, read from the database --------------------
@@ -176,20 +169,6 @@ FIGURE_NAMES: Mapping[str, str] = {
 """The labels of the metrics, in the order of tables."""
 
 
-class Evaluation(NamedTuple):
-    """The metrics at one evaluation.
-
-    Attributes:
-        epoch: the number of passes over the pairs; 0 before the first step.
-        step: the number of training steps.
-        figures: the metrics by their names in `FIGURE_NAMES`.
-    """
-
-    epoch: float
-    step: int
-    figures: dict[str, float]
-
-
 class Course(NamedTuple):
     """The metrics of a run so far: the training loss by step, and the evaluations."""
 
@@ -211,21 +190,7 @@ SHARES = (RIGHT, *RIGHT_OF.values())
 
 def evaluations_of(session: Session, run: Run) -> list[Evaluation]:
     """All evaluations of a run, in order."""
-    found = read_evaluations(session, run.id)
-    if found is None:
-        return []
-    return [
-        Evaluation(
-            epoch,
-            step,
-            {
-                name: found.figures[name][step]
-                for name in FIGURE_NAMES
-                if step in found.figures.get(name, {})
-            },
-        )
-        for step, epoch in sorted(found.epochs.items())
-    ]
+    return list_evaluations(session, run, FIGURE_NAMES)
 
 
 def course_of(session: Session, run: Run) -> Course:

@@ -5,8 +5,6 @@ a chat template, a question is a user turn and its answer an assistant turn. Wit
 plain text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

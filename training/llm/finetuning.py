@@ -17,7 +17,7 @@ from curation.encoders.loading import fingerprint
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import WAITING, RunContext
+from db.execution import RunContext
 from db.models import Release
 from training.finetune import checkpoints
 from training.finetune.checkpoints import (
@@ -28,12 +28,11 @@ from training.finetune.checkpoints import (
     size_of,
 )
 from training.finetune.compute.devices import (
-    device_to_oneself,
     free_memory,
-    share_the_processor,
+    own_device,
     uses_bf16,
 )
-from training.finetune.fitting import is_out_of_memory
+from training.finetune.fitting import enough_memory
 from training.llm.base import LanguageModel, base_folder, load_base, require_chat_template
 from training.llm.card import evaluations_of, language_card
 from training.llm.examples import Asker
@@ -93,17 +92,7 @@ def work(context: RunContext) -> dict[str, Any]:
         HedgerowError: the release or the base model is gone, no pair is short enough, the adapter
             does not fit, training diverged, or memory or disk space ran out.
     """
-    share_the_processor()
-
-    def wait() -> None:
-        context.update(0, 0, WAITING)
-
-    since = context.run.started_at if context.run.group else context.run.created_at
-    with (
-        device_to_oneself(wait, lock=context.settings.training_lock, since=since),
-        _one_gpu(),
-        warnings.catch_warnings(),
-    ):
+    with own_device(context), _one_gpu(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # warnings between the libraries
         return _work(context)
 
@@ -129,16 +118,13 @@ def _work(context: RunContext) -> dict[str, Any]:
     for name in (MODEL_FOLDER, MERGED_FOLDER):  # from an earlier attempt
         shutil.rmtree(context.folder / name, ignore_errors=True)
     task = _task(context)
+    advice = (
+        f"{task.request.recipe.batch_size} question pairs; lower batch_size and raise "
+        "gradient_accumulation in the recipe, and keep gradient_checkpointing on"
+    )
     try:
-        result = _train(context, task)
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise HedgerowError(
-            f"There is not enough memory for batches of {task.request.recipe.batch_size} "
-            "question pairs; lower batch_size and raise gradient_accumulation in the recipe, "
-            "and keep gradient_checkpointing on."
-        ) from error
+        with enough_memory(advice):
+            result = _train(context, task)
     finally:
         remove_partial(context.folder)
         free_memory()

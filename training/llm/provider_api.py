@@ -1,7 +1,5 @@
 """The part of a provider's finetuning API that Hedgerow uses: files, jobs, and their losses."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import csv

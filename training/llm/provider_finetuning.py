@@ -3,8 +3,6 @@
 The job continues at the provider whatever happens here. Only cancelling the run stops it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """Requests for finetuning at a provider: checks, estimates, and the progress of their jobs."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid
@@ -20,7 +18,7 @@ from curation.release.freezing import get_release
 from curation.release.question_pairs import Arm, count_questions, question_pairs, require_questions
 from db.errors import HedgerowError
 from db.models import Run, Split
-from db.runs import create_run, list_runs, under_way
+from db.runs import create_run, list_runs, refuse_equal
 from db.settings import Settings
 
 # -- Requests for finetuning at a provider: their checks and estimates ----------------------------
@@ -156,36 +154,31 @@ def request_finetuning(
     """Store a run that finetunes a model at a provider.
 
     Raises:
-        HedgerowError: as in `plan`, or the same finetuning is in progress.
+        HedgerowError: as in `plan`, or the same finetuning is in progress. Roll the session back in
+            this case.
     """
     found = plan(session, settings, request)
     request = request.model_copy(update={"release": found.release, "price": found.price})
-    parameters = request.model_dump(mode="json")
-    for other in under_way(session, KIND):
-        if other.parameters == parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already finetuning with the same settings; change the model, "
-                "the release or a setting."
-            )
-    release = get_release(session, found.release)
-    return create_run(
+    run = create_run(
         session,
         kind=KIND,
-        parameters=parameters,
-        inputs={"release": release.content_hash},
+        parameters=request.model_dump(mode="json"),
+        inputs={"release": get_release(session, found.release).content_hash},
         requested_by=requested_by,
     )
+    same = "finetuning with the same settings; change the model, the release or a setting"
+    refuse_equal(session, run, doing=same)
+    return run
 
 
 def request_of(run: Run) -> ProviderRequest:
     """The request of a run."""
-    parameters: dict[str, Any] = run.parameters
-    return ProviderRequest.model_validate(parameters)
+    return ProviderRequest.model_validate(run.parameters)
 
 
-def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+def list_finetunings(session: Session) -> list[Run]:
     """The finetuning runs at providers, newest first."""
-    return list_runs(session, kind=KIND, limit=limit)
+    return list_runs(session, kind=KIND, limit=100)
 
 
 def finetuned_models(session: Session) -> list[str]:

@@ -1,29 +1,14 @@
 """The recipe for finetuning a language model: everything except model, release and seed."""
 
-from __future__ import annotations
-
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from curation.release.question_pairs import Arm
-from db.errors import HedgerowError
-from training.recipe.reading import parse_values, read_values
-from training.recipe.values import changes_in, refuse_other_version, refuse_unknown, sentence
+from training.recipe.values import ReadableRecipe, in_one_sentence, read_values
 
 RECIPE_VERSION = 1
 
@@ -36,7 +21,7 @@ ALL_LINEAR = "all-linear"
 """peft's name for all linear layers except the head, whatever their names in the model."""
 
 
-class LanguageRecipe(BaseModel):
+class LanguageRecipe(ReadableRecipe):
     """How a language model is finetuned with LoRA. Every constructor checks the values and raises
     HedgerowError in one sentence.
 
@@ -46,13 +31,7 @@ class LanguageRecipe(BaseModel):
     adapters.
     """
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        str_strip_whitespace=True,
-        use_attribute_docstrings=True,  # the page shows them as help
-    )
+    format = RECIPE_VERSION
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
     """Version of the recipe format. Hedgerow reads only this version."""
@@ -142,37 +121,7 @@ class LanguageRecipe(BaseModel):
             raise ValueError(f"expected names of layers, or {ALL_LINEAR} alone")
         return value
 
-    # Below the other validators, since the last one defined goes around them.
-    @model_validator(mode="wrap")
-    @classmethod
-    def _one_sentence(
-        cls, data: Any, handler: ModelWrapValidatorHandler[LanguageRecipe]
-    ) -> LanguageRecipe:
-        if isinstance(data, Mapping):
-            refuse_other_version(data, expected=RECIPE_VERSION)
-            refuse_unknown(data, known=cls.model_fields)
-        try:
-            return handler(data)
-        except ValidationError as error:
-            raise HedgerowError(sentence(error)) from error
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 (64 hex digits) of the content; equal recipes have equal hashes."""
-        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(content.encode()).hexdigest()
-
-    def to_yaml(self) -> str:
-        """The recipe as YAML text with every key, in the order of the fields."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-
-    def with_overrides(self, assignments: Sequence[str]) -> LanguageRecipe:
-        """A copy with `key=value` texts applied in order, as from `--set`.
-
-        Raises:
-            HedgerowError: an assignment without '=', an unknown key or a wrong value.
-        """
-        return LanguageRecipe.model_validate({**self.model_dump(), **changes_in(assignments)})
+    _one_sentence = model_validator(mode="wrap")(in_one_sentence)
 
     def sampled(self, pairs: int) -> int:
         """The number of pairs that are used for training."""
@@ -182,20 +131,6 @@ class LanguageRecipe(BaseModel):
         """The number of training steps for this many sampled pairs."""
         batches = math.ceil(pairs / self.batch_size)
         return math.ceil(self.epochs * math.ceil(batches / self.gradient_accumulation))
-
-
-# -- Reading a recipe for a language model from a file, changes and an arm ------------------------
-
-
-def parse_language_recipe(text: str) -> LanguageRecipe:
-    """The recipe in a YAML text. Missing keys have their defaults.
-
-    Raises:
-        HedgerowError: the text is not YAML, has no keys with values, or has a wrong value.
-    """
-    if not text.strip():
-        return LanguageRecipe()
-    return LanguageRecipe.model_validate(parse_values(text, name="the recipe"))
 
 
 def chosen_recipe(

@@ -1,10 +1,6 @@
 """Requests for finetuning a language model: their checks, and a forecast of steps and time."""
 
-from __future__ import annotations
-
 import math
-import random
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,7 +15,8 @@ from curation.release.question_pairs import (
 )
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
-from db.runs import create_run, list_runs, under_way
+from db.runs import create_run, list_runs, refuse_equal
+from training.data.sampling import random_sample
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.feasibility import of_this_host
 from training.finetune.fitting import LARGEST_SEED
@@ -106,12 +103,9 @@ def request_language_finetuning(
         requested_by=requested_by,
         group=group,
     )
-    for other in under_way(session, LANGUAGE_MODEL_KIND) if not group else ():
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already training with the same settings; change the model, "
-                "the release, the recipe or the seed."
-            )
+    if not group:
+        change = "change the model, the release, the recipe or the seed"
+        refuse_equal(session, run, doing=f"training with the same settings; {change}")
     return run
 
 
@@ -153,15 +147,9 @@ def questions_of(session: Session, release_id: int, recipe: LanguageRecipe, seed
     train = list(question_pairs(session, release_id, split=Split.TRAIN, arm=recipe.arm))
     validation = list(question_pairs(session, release_id, split=Split.VALIDATION))
     return Questions(
-        _sampled(train, recipe.sampled(len(train)), seed),
-        _sampled(validation, min(MEASURED, len(validation)), _MEASURED_SEED),
+        random_sample(train, recipe.max_pairs, seed=seed),
+        random_sample(validation, MEASURED, seed=_MEASURED_SEED),
     )
-
-
-def _sampled(pairs: Sequence[QuestionPair], number: int, seed: int) -> list[QuestionPair]:
-    """A sample of this many pairs, in their order."""
-    places = random.Random(seed).sample(range(len(pairs)), number)
-    return [pairs[place] for place in sorted(places)]
 
 
 def request_of(run: Run) -> LanguageRequest:

@@ -249,6 +249,9 @@ def lora_config(recipe: LanguageRecipe) -> LoraConfig:
 
 def _arguments(fit: Fit, *, device: str) -> SFTConfig:
     recipe = fit.recipe
+    schedule: str = recipe.schedule
+    if recipe.warmup and schedule == "constant":
+        schedule = "constant_with_warmup"  # the library's name
     return SFTConfig(
         output_dir=str(fit.folder),
         num_train_epochs=recipe.epochs,
@@ -256,7 +259,7 @@ def _arguments(fit: Fit, *, device: str) -> SFTConfig:
         per_device_eval_batch_size=recipe.batch_size,
         gradient_accumulation_steps=recipe.gradient_accumulation,
         learning_rate=recipe.learning_rate,
-        lr_scheduler_type=recipe.schedule if recipe.warmup == 0 else _warmed(recipe.schedule),
+        lr_scheduler_type=schedule,
         warmup_steps=recipe.warmup,
         seed=fit.seed,
         max_length=recipe.max_length,
@@ -273,11 +276,6 @@ def _arguments(fit: Fit, *, device: str) -> SFTConfig:
         report_to="none",
         disable_tqdm=True,
     )
-
-
-def _warmed(schedule: str) -> str:
-    """The library's name of a schedule with a warm-up."""
-    return "constant_with_warmup" if schedule == "constant" else schedule
 
 
 # -- answers --------------------------------------------------------------------------------------

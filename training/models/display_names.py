@@ -1,7 +1,5 @@
 """Short names of models, for charts, tables and menus."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,8 +1,5 @@
 """Finetuned models that are not encoders: rerankers and language models."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +20,16 @@ RANKER_KIND = "finetune-ranker"
 """Kind of the runs that finetune on NevIR's pairs."""
 
 
+def finished_runs(
+    session: Session, kind: str, *, group: str | None = None, limit: int | None = None
+) -> list[Run]:
+    """The finished runs of a kind, the newest first; of one group or of all."""
+    query = select(Run).where(col(Run.kind) == kind, col(Run.state) == RunState.DONE)
+    if group is not None:
+        query = query.where(col(Run.group) == group)
+    return list(session.execute(query.order_by(col(Run.id).desc()).limit(limit)).scalars())
+
+
 class TrainedRanker(NamedTuple):
     """A finetuned model that is not an encoder.
 
@@ -39,11 +46,9 @@ class TrainedRanker(NamedTuple):
 
 def trained_rankers(session: Session) -> list[TrainedRanker]:
     """All finetuned rankers, newest first."""
-    query = select(Run).where(col(Run.kind) == RANKER_KIND, col(Run.state) == RunState.DONE)
-    runs = session.execute(query.order_by(col(Run.id).desc())).scalars()
     return [
         TrainedRanker(run.result["name"], run.result["model"], run.result["fingerprint"])
-        for run in runs
+        for run in finished_runs(session, RANKER_KIND)
         if "fingerprint" in run.result and "encoder_id" not in run.result
     ]
 
@@ -59,11 +64,14 @@ def find_ranker(session: Session, name: str) -> TrainedRanker | None:
 LANGUAGE_MODEL_KIND = "finetune-llm"
 """Kind of the runs that finetune a language model."""
 
+MOST = 100
+"""Maximum number of finetuning runs that are read: the newest."""
+
 
 def finetuned_folders(session: Session, data_folder: Path) -> list[str]:
     """The folders of the adapters that still exist, the newest first, with their names in
     results."""
-    runs = done(list_language_finetunings(session))
+    runs = finished_runs(session, LANGUAGE_MODEL_KIND, limit=MOST)
     folders = [(data_folder / run.result["model"]).resolve() for run in runs]
     return [str(folder) for folder in folders if folder.is_dir()]
 
@@ -72,17 +80,12 @@ def finetuned_bases(session: Session, data_folder: Path) -> dict[str, str]:
     """The fingerprint of the base of each adapter and merged model, by the folder of the model."""
     return {
         str((data_folder / run.result[model]).resolve()): str(run.result["base_fingerprint"])
-        for run in done(list_language_finetunings(session))
+        for run in finished_runs(session, LANGUAGE_MODEL_KIND, limit=MOST)
         for model in ("model", "merged")
         if run.result.get(model)
     }
 
 
-def list_language_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+def list_language_finetunings(session: Session) -> list[Run]:
     """The finetuning runs, newest first."""
-    return list_runs(session, kind=LANGUAGE_MODEL_KIND, limit=limit)
-
-
-def done(runs: Sequence[Run]) -> list[Run]:
-    """The finished runs."""
-    return [run for run in runs if run.state == RunState.DONE]
+    return list_runs(session, kind=LANGUAGE_MODEL_KIND, limit=MOST)

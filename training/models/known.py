@@ -3,8 +3,6 @@
 Nothing here loads a model. The files of a folder are hashed at most once, until they change.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -254,6 +252,27 @@ def location_of(session: Session, settings: Settings, name: str) -> ModelLocatio
             f"The model {name!r} is no longer at {folder}; put it back, or choose another."
         )
     return ModelLocation(str(folder), trained.fingerprint)
+
+
+def store_encoder(session: Session, settings: Settings, made: Encoder) -> Encoder:
+    """The row of a model that a run has made. An earlier attempt of the run, or an equal model,
+    may already have one; the latter gets this folder if its own is gone.
+
+    Args:
+        made: the row to store, with a path.
+    """
+    same = col(Encoder.fingerprint) == made.fingerprint
+    query = select(Encoder).where(same | (col(Encoder.run_id) == made.run_id)).order_by(~same)
+    row: Encoder | None = session.execute(query).scalars().first()
+    if row is None:
+        session.add(row := made)
+    elif row.run_id == made.run_id or (
+        row.id != made.base_id and not (row.path and (settings.data_folder / row.path).is_dir())
+    ):
+        row.name, row.path, row.fingerprint = made.name, made.path, made.fingerprint
+        row.base_id, row.run_id, row.release_id = made.base_id, made.run_id, made.release_id
+    session.flush()
+    return row
 
 
 # -- size -----------------------------------------------------------------------------------------

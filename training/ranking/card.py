@@ -3,8 +3,6 @@
 Names of models and files may be hostile: they reach Markdown through ``escape``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +10,16 @@ from curation.formatting import escape, markdown_table, one_line
 from db.models import Run
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
-from training.model_card import LICENCES, LOCAL_MODEL, VERSIONS, public_base
+from training.model_card import (
+    LICENCES,
+    LOCAL_MODEL,
+    VERSIONS,
+    bullets,
+    card,
+    facts_table,
+    public_base,
+    versions_of,
+)
 from training.model_card_parts import PLACE
 from training.ranking.figures import NAMES, SHARES, WHAT_IT_IS
 from training.ranking.request import request_of
@@ -66,16 +73,23 @@ def ranking_card(run: Run, result: Mapping[str, Any]) -> str:
     """
     base = public_base(request_of(run).base)
     architecture = str(result["architecture"])
-    sections = [
-        f"# {escape(base or 'A local model')}, finetuned on NevIR's pairs ({architecture})",
+    return card(
+        f"{escape(base or 'A local model')}, finetuned on NevIR's pairs ({architecture})",
         _SUMMARY,
-        f"## How to use\n\n```python\n{_USE[architecture]}\n```",
-        f"## Figures before and after\n\n{_figures(result)}\n\n{WHAT_IT_IS}",
-        f"## Training data\n\n{_taught(result)}",
-        f"## Training\n\n{_training(run, result, base)}",
-        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _LIMITS),
-    ]
-    return f"---\n{_header(base, architecture)}---\n\n" + "\n\n".join(sections) + "\n"
+        {
+            "How to use": f"```python\n{_USE[architecture]}\n```",
+            "Figures before and after": f"{_figures(result)}\n\n{WHAT_IT_IS}",
+            "Training data": _taught(result),
+            "Training": _training(run, result, base),
+            "Limits": bullets(_LIMITS),
+        },
+        base=base,
+        relation="finetune",
+        library_name="sentence-transformers",
+        pipeline_tag=_TASKS[architecture],
+        tags=["sentence-transformers", "negation", "reranking", architecture],
+        license=LICENCES.get(base),
+    )
 
 
 def _figures(result: Mapping[str, Any]) -> str:
@@ -111,14 +125,11 @@ def _taught(result: Mapping[str, Any]) -> str:
         "held-out pairs": result["data"]["held_out"],
     }
     note = "No passage is in both the training and the evaluation data."
-    return f"{markdown_table(['', ''], list(facts.items()))}\n\n{note}"
+    return f"{facts_table(facts)}\n\n{note}"
 
 
 def _training(run: Run, result: Mapping[str, Any], base: str) -> str:
     request = request_of(run)
-    versions = ", ".join(
-        f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
-    )
     facts = {
         "base": base or LOCAL_MODEL,
         "licence of the base": LICENCES.get(base) or "see the base model",
@@ -130,22 +141,6 @@ def _training(run: Run, result: Mapping[str, Any], base: str) -> str:
         "batch size": request.batch_size,
         "maximum length (tokens)": request.max_length,
         "seed": str(request.seed),
-        "versions": versions,
+        "versions": versions_of(run, VERSIONS),
     }
-    return markdown_table(["", ""], list(facts.items()))
-
-
-def _header(base: str, architecture: str) -> str:
-    """The YAML that the Hub reads."""
-    # Loading the hub's client takes half a second, and only the end of a training needs it.
-    from huggingface_hub import ModelCardData  # noqa: PLC0415
-
-    data = ModelCardData(
-        library_name="sentence-transformers",
-        pipeline_tag=_TASKS[architecture],
-        tags=["sentence-transformers", "negation", "reranking", architecture],
-        base_model=base or None,
-        base_model_relation="finetune" if base else None,
-        license=LICENCES.get(base),
-    )
-    return f"{data.to_yaml()}\n"
+    return facts_table(facts)

@@ -1,7 +1,5 @@
 """The metrics before finetuning on NevIR's pairs and after each epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,7 +15,7 @@ from training.benchmarks.scorers.interface import Scorer, measure
 from training.benchmarks.tasks.nevir import DocumentPair, NevIR
 from training.evaluation import general_ability
 from training.evaluation.general_ability import RetrievalItem
-from training.finetune.curves import read_evaluations
+from training.finetune.curves import Evaluation, list_evaluations
 
 NEVIR = "nevir"
 """Pairwise accuracy on the held-out pairs, in [0, 1] (Figure 5)."""
@@ -126,8 +124,7 @@ def _word_cosines(questions: Sequence[str], passages: Sequence[str]) -> np.ndarr
 
     vectorizer = TfidfVectorizer(analyzer=words_of).fit(passages)
     product = vectorizer.transform(questions) @ vectorizer.transform(passages).T
-    cosines: np.ndarray = product.toarray()
-    return cosines
+    return product.toarray()
 
 
 def reciprocal_rank(scores: Sequence[np.ndarray]) -> float:
@@ -165,41 +162,18 @@ NAMES: Mapping[str, str] = {
 """The labels of the metrics, in the order of tables."""
 
 
-class EpochFigures(NamedTuple):
-    """The metrics after an epoch.
-
-    Attributes:
-        epoch: 0 before the first step.
-        step: the number of training steps.
-        figures: the metrics by their names in `NAMES`; the cosines of documents only exist for
-            encoders.
-    """
-
-    epoch: int
-    step: int
-    figures: dict[str, float]
-
-
-def epochs_of(session: Session, run: Run) -> list[EpochFigures]:
-    """The epochs of a run so far."""
-    evaluations = read_evaluations(session, run.id)
-    if evaluations is None:
-        return []
-    return [
-        EpochFigures(round(epoch), step, _at(evaluations.figures, step))
-        for step, epoch in sorted(evaluations.epochs.items())
-    ]
-
-
-def _at(figures: Mapping[str, Mapping[int, float]], step: int) -> dict[str, float]:
-    return {name: figures[name][step] for name in NAMES if step in figures.get(name, {})}
+def epochs_of(session: Session, run: Run) -> list[Evaluation]:
+    """The epochs of a run so far, with the metrics in `NAMES`. The cosines of documents only exist
+    for encoders."""
+    found = list_evaluations(session, run, NAMES)
+    return [evaluation._replace(epoch=round(evaluation.epoch)) for evaluation in found]
 
 
 class Finetuning(NamedTuple):
     """A finetuning run and its metrics."""
 
     run: Run
-    epochs: list[EpochFigures]
+    epochs: list[Evaluation]
 
 
 def with_epochs(session: Session, runs: Iterable[Run]) -> list[Finetuning]:
@@ -207,7 +181,7 @@ def with_epochs(session: Session, runs: Iterable[Run]) -> list[Finetuning]:
     return [Finetuning(run, epochs_of(session, run)) for run in runs]
 
 
-def measured(epochs: Sequence[EpochFigures]) -> list[str]:
+def measured(epochs: Sequence[Evaluation]) -> list[str]:
     """The metrics that exist, in the order of tables."""
     return [name for name in NAMES if any(name in epoch.figures for epoch in epochs)]
 

@@ -1,7 +1,5 @@
 """Runs that finetune on NevIR's pairs: training, evaluation after each epoch, and saving."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -11,19 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-from sqlmodel import col
-
 from curation.encoders.loading import fingerprint, load_encoder, load_model
 from curation.encoders.model_folders import encoder_folder
 from curation.encoders.registered import register_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.execution import WAITING, RunContext
+from db.execution import RunContext
 from db.models import Encoder
 from training.benchmarks.scorers.architecture import KINDS, architecture_of, scorer_for
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
+from training.data.sampling import random_sample
 from training.finetune import checkpoints
 from training.finetune.checkpoints import (
     MODEL_FOLDER,
@@ -31,12 +26,13 @@ from training.finetune.checkpoints import (
     require_disk_space,
     save_model,
 )
-from training.finetune.compute.devices import device_to_oneself, repeatable, share_the_processor
-from training.finetune.fitting import is_out_of_memory
+from training.finetune.compute.devices import own_device, repeatable
+from training.finetune.curves import Evaluation
+from training.finetune.fitting import enough_memory
 from training.model_card import write_card
-from training.models.known import MAX_ENCODER_NAME, location_of
+from training.models.known import MAX_ENCODER_NAME, location_of, store_encoder
 from training.ranking.card import ranking_card
-from training.ranking.figures import EpochFigures, RankingFigures, epochs_of
+from training.ranking.figures import RankingFigures, epochs_of
 from training.ranking.pairs import PairsFile, Parts, parts_of, passages
 from training.ranking.request import (
     RankingRequest,
@@ -44,7 +40,6 @@ from training.ranking.request import (
     files_of,
     request_of,
     require_trainable,
-    sampled,
 )
 
 
@@ -89,13 +84,7 @@ def work(context: RunContext) -> dict[str, Any]:
         HedgerowError: a file or the base model is gone, training diverged, or memory or disk space
             ran out.
     """
-    share_the_processor()
-
-    def wait() -> None:
-        context.update(0, 0, WAITING)
-
-    since, lock = context.run.created_at, context.settings.training_lock
-    with device_to_oneself(wait, lock=lock, since=since):
+    with own_device(context):
         return _work(context)
 
 
@@ -105,15 +94,10 @@ def _work(context: RunContext) -> dict[str, Any]:
     context.update(0, 0, "Reading the pairs.")
     task = _task(context)
     context.update(0, 0, "Loading the model.")
+    advice = f"{task.request.batch_size}; lower the batch size or the maximum length"
     try:
-        trained = _train(context, task)
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise HedgerowError(
-            f"There is not enough memory for batches of {task.request.batch_size}; lower the "
-            "batch size or the maximum length."
-        ) from error
+        with enough_memory(advice):
+            trained = _train(context, task)
     finally:
         remove_partial(context.folder)
     context.beat()  # store the last metrics now
@@ -123,7 +107,15 @@ def _work(context: RunContext) -> dict[str, Any]:
     write_card(context.folder / MODEL_FOLDER, ranking_card(context.run, result))
     if task.architecture == BiEncoder.architecture:
         with writing(context.engine) as session:
-            row = _store_encoder(session, context, task, result)
+            base = register_encoder(session, name=task.request.base, hash_=task.base_hash)
+            made = Encoder(
+                name=result["name"],
+                fingerprint=result["fingerprint"],
+                path=result["model"],
+                base_id=base.id,
+                run_id=context.run.id,
+            )
+            row = store_encoder(session, context.settings, made)
             result |= {"encoder_id": row.id, "name": row.name}
     checkpoints.remove(context.folder)
     return result | {"seconds": round(time.monotonic() - started, 1)}
@@ -144,7 +136,9 @@ def _task(context: RunContext) -> _Task:
         architecture=require_trainable(folder, request.architecture, name=request.base),
         train=train,
         validation=validation,
-        parts=parts._replace(train=sampled(parts.train, request)),
+        parts=parts._replace(
+            train=random_sample(parts.train, request.max_pairs, seed=request.seed)
+        ),
     )
 
 
@@ -176,7 +170,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
     return facts | {"pace": round(read / max(seconds, 0.001), 1)}
 
 
-def _result(context: RunContext, task: _Task, epochs: Sequence[EpochFigures]) -> dict[str, Any]:
+def _result(context: RunContext, task: _Task, epochs: Sequence[Evaluation]) -> dict[str, Any]:
     folder = context.folder / MODEL_FOLDER
     return {
         "run": context.run.id,
@@ -200,24 +194,6 @@ def _result(context: RunContext, task: _Task, epochs: Sequence[EpochFigures]) ->
 
 def _facts(file: PairsFile) -> dict[str, Any]:
     return {"name": file.name, "hash": file.hash, "pairs": len(file.pairs), "file": file.file}
-
-
-def _store_encoder(
-    session: Session, context: RunContext, task: _Task, result: Mapping[str, Any]
-) -> Encoder:
-    """The row of the finetuned encoder, which an earlier attempt or an equal model may have."""
-    base_id = register_encoder(session, name=task.request.base, hash_=task.base_hash).id
-    same = col(Encoder.fingerprint) == result["fingerprint"]
-    query = select(Encoder).where(same | (col(Encoder.run_id) == context.run.id))
-    row: Encoder | None = session.execute(query.order_by(~same)).scalars().first()
-    if row is not None and row.run_id != context.run.id:
-        return row
-    if row is None:
-        session.add(row := Encoder(name=result["name"], fingerprint=result["fingerprint"]))
-    row.fingerprint, row.path = result["fingerprint"], result["model"]
-    row.base_id, row.run_id = base_id, context.run.id
-    session.flush()
-    return row
 
 
 # -- The base model of a finetuning run, optionally converted to another architecture -------------

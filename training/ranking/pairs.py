@@ -4,8 +4,6 @@ A file is stored in the data folder under the hash of its content, separate from
 `training.benchmarks.sources.FOLDER`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Hashable, Iterator, Sequence

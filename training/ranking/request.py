@@ -1,12 +1,8 @@
 """Requests for finetuning on NevIR's pairs: their checks, and an estimate of the time."""
 
-from __future__ import annotations
-
-import random
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy.orm import Session
@@ -16,12 +12,13 @@ from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, require_files
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.runs import create_run, list_runs, under_way
+from db.runs import create_run, list_runs, refuse_equal
 from db.settings import Settings
 from training.benchmarks.scorers.architecture import architecture_of, fitting
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross
 from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.nevir import DocumentPair
+from training.data.sampling import random_sample
 from training.evaluation.general_ability import retrieval_characters, retrieval_items
 from training.finetune.feasibility import (
     PREPARING,
@@ -115,12 +112,8 @@ def request_finetuning(
         inputs={"data": train.hash, **({"validation": held_out.hash} if held_out else {})},
         requested_by=requested_by,
     )
-    for other in under_way(session, RANKER_KIND):
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already training with the same settings; change the model, "
-                "the pairs or a setting."
-            )
+    same = "training with the same settings; change the model, the pairs or a setting"
+    refuse_equal(session, run, doing=same)
     return run
 
 
@@ -143,15 +136,7 @@ def parts_asked(data_folder: Path, request: RankingRequest) -> Parts:
         HedgerowError: as in `files_of` and `parts_of`.
     """
     parts = parts_of(*files_of(data_folder, request))
-    return parts._replace(train=sampled(parts.train, request))
-
-
-def sampled(pairs: Sequence[DocumentPair], request: RankingRequest) -> list[DocumentPair]:
-    """A random sample of at most `max_pairs` pairs, in the file's order."""
-    if request.max_pairs is None or request.max_pairs >= len(pairs):
-        return list(pairs)
-    places = random.Random(request.seed).sample(range(len(pairs)), request.max_pairs)
-    return [pairs[place] for place in sorted(places)]
+    return parts._replace(train=random_sample(parts.train, request.max_pairs, seed=request.seed))
 
 
 def pair_counts(data_folder: Path, run: Run) -> PairCounts | None:
@@ -185,15 +170,14 @@ def require_trainable(folder: Path, architecture: str, *, name: str) -> str:
     return fitting(folder, wanted, name=name)
 
 
-def list_finetunings(session: Session, *, limit: int = 100) -> list[Run]:
+def list_finetunings(session: Session) -> list[Run]:
     """The finetuning runs on NevIR's pairs, newest first."""
-    return list_runs(session, kind=RANKER_KIND, limit=limit)
+    return list_runs(session, kind=RANKER_KIND, limit=100)
 
 
 def request_of(run: Run) -> RankingRequest:
     """The request of a run."""
-    parameters: dict[str, Any] = run.parameters
-    return RankingRequest.model_validate(parameters)
+    return RankingRequest.model_validate(run.parameters)
 
 
 # -- An estimate of the time to finetune on NevIR's pairs on this machine -------------------------

@@ -1,7 +1,5 @@
 """The plan of a training run: its data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

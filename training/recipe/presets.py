@@ -1,7 +1,5 @@
 """Presets: named recipes; the default is the one that fits the release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,35 +1,24 @@
 """Recipes: validated, versioned settings that determine a training run, except release and seed."""
 
-from __future__ import annotations
-
-import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from curation.corpora import source_names
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.release.triples import Portion
 from db.errors import HedgerowError
-from hedgerow.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
+from db.models import Run
+from training.losses.contrastive import NEGATION_MARGIN, ORDER_WEIGHT, SCALE
 from training.recipe.values import (
-    changes_in,
-    refuse_other_version,
-    refuse_unknown,
-    sentence,
+    ReadableRecipe,
+    in_one_sentence,
+    parse_values,
+    read_values,
     weights_in,
 )
 
@@ -45,7 +34,7 @@ SOURCE_SHARES = MappingProxyType({source_names.ANTONYMS: 0.047, source_names.CLA
 simpler ones. If every epoch used all of them, they would dominate training."""
 
 
-class Recipe(BaseModel):
+class Recipe(ReadableRecipe):
     """How an encoder is trained. A recipe, a release and a seed determine a run.
 
     Every constructor checks the values, alone and together, and raises HedgerowError in one
@@ -53,13 +42,7 @@ class Recipe(BaseModel):
     that nobody would change are constants in the modules that use them.
     """
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        str_strip_whitespace=True,
-        use_attribute_docstrings=True,  # the page shows them as help
-    )
+    format = RECIPE_VERSION
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
     """Version of the recipe format. Hedgerow reads only this version."""
@@ -211,7 +194,7 @@ class Recipe(BaseModel):
         return value + 0.0 if isinstance(value, float) else value  # -0.0 would have another hash
 
     @model_validator(mode="after")
-    def _a_batch_can_be_filled(self) -> Recipe:
+    def _a_batch_can_be_filled(self) -> Self:
         if self.max_triples is not None and self.max_triples < self.batch_size:
             raise ValueError(
                 f"max_triples ({self.max_triples}) must be at least batch_size ({self.batch_size})"
@@ -219,7 +202,7 @@ class Recipe(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _triples_are_whole(self) -> Recipe:
+    def _triples_are_whole(self) -> Self:
         if self.loss == "triples" and any(self.types.values()):
             raise ValueError(
                 "with the loss 'triples', the values in types must be 0 or 1; change them, or "
@@ -228,31 +211,15 @@ class Recipe(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _what_is_watched_is_measured(self) -> Recipe:
+    def _what_is_watched_is_measured(self) -> Self:
         if self.early_stopping == "sts" and self.sts_file is None:
             raise ValueError("early_stopping by 'sts' needs sentence pairs; set sts_file")
         return self
 
-    # Below the other validators, since the last one defined goes around them.
-    @model_validator(mode="wrap")
-    @classmethod
-    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Recipe]) -> Recipe:
-        if isinstance(data, Mapping):
-            refuse_other_version(data, expected=RECIPE_VERSION)
-            refuse_unknown(data, known=cls.model_fields)
-        try:
-            return handler(data)
-        except ValidationError as error:
-            raise HedgerowError(sentence(error)) from error
+    _one_sentence = model_validator(mode="wrap")(in_one_sentence)
 
     def __hash__(self) -> int:
         return hash(self.hash)  # pydantic's own takes no mappings
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 (64 hex digits) of the content; equal recipes have equal hashes."""
-        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def leaves_out_kinds(self) -> bool:
@@ -291,19 +258,6 @@ class Recipe(BaseModel):
         """Steps of all runs whose weights are averaged."""
         return self.trainings * self.steps(rows)
 
-    def to_yaml(self) -> str:
-        """The recipe as YAML text with every key, in the order of the fields."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-
-    def with_overrides(self, assignments: Sequence[str]) -> Recipe:
-        """A copy with `key=value` texts applied in order, as from `--set`. 'none' means no limit or
-        no weights.
-
-        Raises:
-            HedgerowError: an assignment has no '=', an unknown key or a wrong value.
-        """
-        return Recipe.model_validate({**self.model_dump(), **changes_in(assignments)})
-
 
 def rows_of(loss: str) -> str:
     """The unit of a batch with this loss, in plural."""
@@ -323,3 +277,45 @@ def cautions(recipe: Recipe) -> list[str]:
             "own."
         )
     return found
+
+
+# -- Reading recipes: from YAML files or text, and from stored runs -------------------------------
+
+
+def read_recipe(path: Path) -> Recipe:
+    """The recipe in a YAML file. Missing keys have their defaults.
+
+    Raises:
+        HedgerowError: the file can't be read, or as in `parse_recipe`.
+    """
+    return Recipe.model_validate(read_values(path))
+
+
+def parse_recipe(text: str) -> Recipe:
+    """The recipe in a YAML text. Missing keys have their defaults.
+
+    Raises:
+        HedgerowError: as in `parse_values`, or a wrong value.
+    """
+    return Recipe.model_validate(parse_values(text))
+
+
+def recipe_of(run: Run) -> Recipe:
+    """The recipe of a training run, to repeat it or to build on it.
+
+    Raises:
+        HedgerowError: another version of Hedgerow wrote it.
+    """
+    try:
+        return Recipe.model_validate(run.parameters["recipe"])
+    except HedgerowError as error:
+        message = str(error).replace("The recipe", f"The recipe of run {run.id}", 1)
+        raise HedgerowError(message) from error
+
+
+def values_of(run: Run) -> dict[str, Any]:
+    """Every key of a run's recipe for display. A recipe of another version is shown as stored."""
+    try:
+        return recipe_of(run).model_dump(mode="json")
+    except HedgerowError:
+        return dict(run.parameters["recipe"])

@@ -14,18 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.encoders.embeddings import characters, encode_distinct, length
-from curation.tables.columns import named
-from curation.tables.delimited import listed
-from curation.tables.json_values import cell_text
-from curation.tables.plain import SENTENCE_NAMES
-from curation.tables.table import open_bytes
-from db.errors import HedgerowError
-from db.named_files import read_bytes
-from training.retention.rankings import QUERIES_OF_A_DOCUMENT, Rankings
 from training.retention.texts import Document, Topic, documents, edited, topics
 
 if TYPE_CHECKING:
@@ -48,6 +39,18 @@ EVERY = 2
 
 EDITS = 4
 """Number of edited copies of a text. A step uses one; the base model must encode all of them."""
+
+
+QUERIES_OF_A_DOCUMENT = 2
+"""Number of queries per passage and step, out of its title, questions, need and query."""
+
+SCALE = 20.0
+"""Factor for cosines before the softmax over passages, as in the training of sentence-transformers'
+own encoders."""
+
+SOFT_TARGETS = 0.15
+"""Weight of the soft targets relative to the cosines. Both measure the same change; the soft
+targets emphasise the passages that rank first."""
 
 
 class Reading(NamedTuple):
@@ -280,43 +283,57 @@ def _upper_third(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name, layer in layers.items() if layer >= count - count // 3)
 
 
-LARGEST_FILE = 50 * 1024 * 1024
-"""Maximum size of a file of sentences in bytes."""
-
-SEARCHED_BYTES = 64 * 1024
-"""Number of bytes at the beginning of a file from which the length of its lines is estimated."""
-
-
-def lines_of(path: Path) -> tuple[int, float]:
-    """The approximate number and mean length of a file's lines, estimated from its beginning.
-
-    Raises:
-        OSError: it can't be read.
-    """
-    with path.open("rb") as file:
-        beginning = file.read(SEARCHED_BYTES)
-    lines = [line for line in beginning.splitlines() if line.strip()]
-    if not lines:
-        return 0, 0.0
-    share = path.stat().st_size / len(beginning)
-    letters = sum(len(line.decode("utf-8", errors="ignore")) for line in lines)
-    return round(share * len(lines)), letters / len(lines)
+# -- Keeping the base encoder's ranking of passages for queries -----------------------------------
+#
+# An encoder is used to find passages. Cosines among sentences say little about that: an encoder
+# finetuned with these alone kept STS and lost retrieval (docs/recipe_search.md).
 
 
-def read_sentences(path: Path) -> list[str]:
-    """The distinct sentences of a text file with one per line, or of a table, in their order.
+class Rankings:
+    """Queries and passages of documents, and the change of the cosines between them."""
 
-    Raises:
-        HedgerowError: the file can't be read or has no sentences.
-    """
-    content = read_bytes(path, kind="a file of sentences", largest=LARGEST_FILE)
-    table = open_bytes(content, path.name)
-    column = named(table.columns, SENTENCE_NAMES)
-    if column is None:
-        raise HedgerowError(
-            f"Expected a column such as 'text' in {table.name}, found {listed(table.columns)}; "
-            "rename the one with the sentences."
-        )
-    return list(
-        dict.fromkeys(text for row in table.rows() if (text := cell_text(row.cells.get(column))))
-    )
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = list(documents)
+        self._queries = {text for document in documents for text in document.queries}
+        self._passages = {document.passage for document in documents}
+
+    @property
+    def texts(self) -> set[str]:
+        """All texts that can be sampled."""
+        return self._queries | self._passages
+
+    def draw(self, count: int, chance: random.Random) -> list[str]:
+        """The passages of this many documents, each with some of its queries."""
+        chosen = chance.sample(self._documents, min(count, len(self._documents)))
+        return [
+            text
+            for document in chosen
+            for text in (
+                document.passage,
+                *chance.sample(document.queries, QUERIES_OF_A_DOCUMENT),
+            )
+        ]
+
+    def loss(self, new: Tensor, old: Tensor, texts: Sequence[str]) -> Tensor:
+        """The change of the cosines between all queries and all passages.
+
+        Their root mean square change, plus `SOFT_TARGETS` times the mean Kullback-Leibler
+        divergence of each query's distribution over the passages from the base encoder's.
+
+        Args:
+            new, old: the embeddings by the model and by the base encoder, shape (texts,
+                dimensions), of length 1.
+            texts: the texts of these rows; texts outside the documents are ignored.
+
+        Returns:
+            A scalar; 0 if there is no query or no passage.
+        """
+        queries = [place for place, text in enumerate(texts) if text in self._queries]
+        passages = [place for place, text in enumerate(texts) if text in self._passages]
+        if not queries or not passages:
+            return new.new_zeros(())
+        after, before = (rows[queries] @ rows[passages].T for rows in (new, old))
+        moved = ((after - before).square().mean() + 1e-12).sqrt()
+        found, wanted = ((SCALE * cosines).log_softmax(dim=1) for cosines in (after, before))
+        divergence = (wanted.exp() * (wanted - found)).sum(dim=1).mean()
+        return moved + SOFT_TARGETS * divergence

@@ -1,6 +1,4 @@
-"""The texts for retention: bundled topics and documents, and slight edits of sentences."""
-
-from __future__ import annotations
+"""The texts for retention: bundled topics and documents, slight edits, and files of sentences."""
 
 import hashlib
 import json
@@ -12,6 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.language.tokens import NEGATOR_WORDS
+from curation.tables.columns import named
+from curation.tables.delimited import listed
+from curation.tables.json_values import cell_text
+from curation.tables.plain import SENTENCE_NAMES
+from curation.tables.table import open_bytes
+from db.errors import HedgerowError
+from db.named_files import read_bytes
 
 # -- Sentences on bundled topics, for retention ---------------------------------------------------
 #
@@ -216,3 +221,48 @@ def _some(words: list[str], chance: random.Random) -> set[int]:
 
 def _spliced(words: list[str], other: list[str], chance: random.Random) -> list[str]:
     return words[: len(words) * 2 // 3] + other[-max(1, len(other) // 3) :]
+
+
+# -- The user's own retention text: a file of sentences -------------------------------------------
+
+
+LARGEST_FILE = 50 * 1024 * 1024
+"""Maximum size of a file of sentences in bytes."""
+
+SEARCHED_BYTES = 64 * 1024
+"""Number of bytes at the beginning of a file from which the length of its lines is estimated."""
+
+
+def lines_of(path: Path) -> tuple[int, float]:
+    """The approximate number and mean length of a file's lines, estimated from its beginning.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        beginning = file.read(SEARCHED_BYTES)
+    lines = [line for line in beginning.splitlines() if line.strip()]
+    if not lines:
+        return 0, 0.0
+    share = path.stat().st_size / len(beginning)
+    letters = sum(len(line.decode("utf-8", errors="ignore")) for line in lines)
+    return round(share * len(lines)), letters / len(lines)
+
+
+def read_sentences(path: Path) -> list[str]:
+    """The distinct sentences of a text file with one per line, or of a table, in their order.
+
+    Raises:
+        HedgerowError: the file can't be read or has no sentences.
+    """
+    content = read_bytes(path, kind="a file of sentences", largest=LARGEST_FILE)
+    table = open_bytes(content, path.name)
+    column = named(table.columns, SENTENCE_NAMES)
+    if column is None:
+        raise HedgerowError(
+            f"Expected a column such as 'text' in {table.name}, found {listed(table.columns)}; "
+            "rename the one with the sentences."
+        )
+    return list(
+        dict.fromkeys(text for row in table.rows() if (text := cell_text(row.cells.get(column))))
+    )

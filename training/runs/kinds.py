@@ -5,8 +5,6 @@ page and the Settings page use it. The module that does the work is imported onl
 starts, so that showing a run's title loads nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

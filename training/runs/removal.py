@@ -1,7 +1,5 @@
 """Deleting a run with its row, metrics, folder and model, if nothing else uses them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence
@@ -96,7 +94,7 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
         _check_base(session, run, encoder, together)
     named = [*([run.folder] if run.folder else []), *(e.name for e in _encoders(session, run))]
     named += [run.result["name"]] if run.kind == RANKERS and run.result else []
-    for other in _others(session, together):
+    for other in session.execute(select(Run).where(col(Run.id).not_in(together))).scalars():
         named_other = f"Run {other.id} ({kind_of(other.kind).title})"
         if other.parameters.get("training") == run.id:
             raise HedgerowError(f"{named_other} depends on run {run.id}; delete that one first.")
@@ -115,10 +113,6 @@ def _check_base(session: Session, run: Run, encoder: Encoder, together: set[int]
                 f"The model of run {number} was made from the model of run {run.id}; delete run "
                 f"{number} first."
             )
-
-
-def _others(session: Session, together: set[int]) -> Sequence[Run]:
-    return session.execute(select(Run).where(col(Run.id).not_in(together))).scalars().all()
 
 
 def _encoders(session: Session, run: Run) -> Sequence[Encoder]:

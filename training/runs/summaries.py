@@ -1,7 +1,5 @@
 """One sentence about the result of a finished run, for each kind of run."""
 
-from __future__ import annotations
-
 from curation.formatting import counted
 from curation.generation.prices import dollars, spent_by
 from curation.generation.run_report import in_words

@@ -3,8 +3,6 @@
 Everything comes from the database in a few queries, so that hundreds of runs appear at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -13,13 +11,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from db.models import ProbeCosine, Run, RunState
+from db.models import ProbeCosine, Run
 from training.evaluation.held_out import DRIFT
-from training.evaluation.probes import figure_1_probes
+from training.evaluation.probe_sets import FIGURE_1_SET, stored_probes
 from training.evaluation.similarity import ROLES
+from training.models.finetuned import finished_runs
 from training.recipe.plan import KIND
 from training.recipe.presets import Preset, changes
-from training.recipe.reading import values_of
+from training.recipe.schema import values_of
 from training.studies.members import study_of
 from training.studies.outcomes import NAMES, held_out
 
@@ -64,13 +63,7 @@ class TrainingRow(NamedTuple):
 
 def finished(session: Session) -> list[TrainingRow]:
     """The finished training runs, newest first, at most `MOST`."""
-    query = (
-        select(Run)
-        .where(col(Run.kind) == KIND, col(Run.state) == RunState.DONE)
-        .order_by(col(Run.id).desc())
-        .limit(MOST)
-    )
-    runs = list(session.execute(query).scalars())
+    runs = finished_runs(session, KIND, limit=MOST)
     cosines = _figure_1(session, [run.result.get("encoder_id", 0) for run in runs])
     return [_row(run, cosines) for run in runs]
 
@@ -98,7 +91,7 @@ def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> TrainingRow:
 
 
 def _figure_1(session: Session, encoders: Sequence[int]) -> dict[int, dict[str, float]]:
-    labels = {stored.id: stored.probe.label for stored in figure_1_probes(session)}
+    labels = {stored.id: stored.probe.label for stored in stored_probes(session, FIGURE_1_SET)}
     query = select(
         col(ProbeCosine.encoder_id), col(ProbeCosine.probe_id), col(ProbeCosine.cosine)
     ).where(

@@ -1,7 +1,5 @@
 """The designs of studies: the training runs that each compares, and notes for reading it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from fractions import Fraction

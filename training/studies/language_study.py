@@ -2,8 +2,6 @@
 variants, only negations, and only hedges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -134,9 +132,9 @@ def work(context: RunContext) -> dict[str, Any]:
     return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}
 
 
-def list_language_studies(session: Session, *, limit: int = 100) -> list[Run]:
+def list_language_studies(session: Session) -> list[Run]:
     """The studies, newest first."""
-    return list_runs(session, kind=KIND, limit=limit)
+    return list_runs(session, kind=KIND, limit=100)
 
 
 def arm_rows(trials: list[Trial]) -> list[ArmRow]:

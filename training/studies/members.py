@@ -5,9 +5,6 @@ parameters of the whole contain for each member: its number (``run``), how it di
 others (``label``), and its estimated time (``seconds``).
 """
 
-from __future__ import annotations
-
-import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,10 +17,7 @@ from db.errors import HedgerowError
 from db.execution import HEARTBEAT_SECONDS, RunContext, Work, execute
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run, request_cancel, requeue
-from training.finetune.compute.devices import free_memory
-
-_GROUP = re.compile(r"(?:llm-)?study-(\d+)")
-"""The group of a study's runs, for the two kinds of studies."""
+from training.finetune.compute.devices import STUDY, free_memory
 
 Members = Sequence[Mapping[str, Any]]
 
@@ -42,7 +36,7 @@ class Trial(NamedTuple):
 
 def study_of(run: Run) -> int | None:
     """The number of the study that a training run is part of, if any."""
-    found = _GROUP.fullmatch(run.group)
+    found = STUDY.fullmatch(run.group)
     return int(found[1]) if found else None
 
 

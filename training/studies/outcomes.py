@@ -3,8 +3,6 @@
 No encoder is needed here, so a page opens at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple

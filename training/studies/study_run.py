@@ -3,8 +3,6 @@
 A study is one run whose process executes its training runs in turn (`training.studies.members`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -190,8 +188,7 @@ def expected_seconds(run: Run) -> int:
 
 def benchmark_run(run: Run) -> int | None:
     """The number of the run that measured a study's models with benchmarks, if there is one."""
-    number: int | None = run.parameters.get("benchmark_run")
-    return number
+    return run.parameters.get("benchmark_run")
 
 
 def work(context: RunContext) -> dict[str, Any]:

@@ -3,7 +3,17 @@
 from collections.abc import Iterable
 
 from curation.release.question_pairs import PROMPT
-from hedgerow.losses.contrastive import BIBTEX
+
+BIBTEX = """\
+@misc{truong2025learning,
+  title         = {Learning Robust Negation Text Representations},
+  author        = {Truong, Thinh Hung and Verspoor, Karin and Cohn, Trevor and Baldwin, Timothy},
+  year          = {2025},
+  eprint        = {2507.12782},
+  archivePrefix = {arXiv},
+  primaryClass  = {cs.CL}
+}"""
+"""The paper that introduced the method."""
 
 METHOD = """\
 Affirmative sentences (anchors), each with variants that negate it and variants that hedge or

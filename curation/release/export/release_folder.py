@@ -16,7 +16,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from curation.content_uids import file_sha256
 from curation.decisions.roles import Role, require
 from curation.partial_files import OLD, clear_partials, new_partial
 from curation.release.export.card_sections import writers_of
@@ -35,7 +34,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Release
-from db.named_files import resolved
+from db.named_files import resolved, sha256_of
 
 MANIFEST = "hedgerow.json"
 
@@ -134,7 +133,7 @@ def _check_target(target: Path) -> None:
         )
     hashes = manifest.get("files", {})
     paths = ((name, target / name) for name in hashes)
-    changed = (name for name, path in paths if path.exists() and file_sha256(path) != hashes[name])
+    changed = (name for name, path in paths if path.exists() and sha256_of(path) != hashes[name])
     if name := next(changed, None):
         raise HedgerowError(
             f"Expected an unmodified earlier export, but '{name}' in {target} has been changed; "
@@ -162,7 +161,7 @@ def _write_manifest(release: Release, folder: Path, *, format: str, written: Rel
         "content_hash": release.content_hash,
         "rows": written.counts,
         **({"notes": written.notes} if written.notes else {}),
-        "files": {path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
+        "files": {path.relative_to(folder).as_posix(): sha256_of(path) for path in files},
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")

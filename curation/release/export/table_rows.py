@@ -14,9 +14,8 @@ from sqlmodel import col
 from curation.release.question_pairs import Arm, QuestionPair, question_pairs
 from curation.release.triples import BATCH, Family, families, triple_rows, triples_of, uid_order
 from curation.taxonomy.project_types import all_types
-from curation.taxonomy.surface_check import ROLES, role_of
+from curation.taxonomy.surface_check import ROLES, Role, role_of
 from db.models import Polarity, Release, ReleaseItem, Split
-from hedgerow.losses.rows import VARIANTS
 
 StoredTable = Literal["triples", "variants", "families", "pairs"]
 """A table that is the same for every reader."""
@@ -76,7 +75,13 @@ _CHAT = TableColumn(
     MESSAGES,
 )
 
-_DOES: dict[str, str] = {role: facts.does for role, facts in ROLES.items()}
+_FAMILY_COLUMNS: dict[str, Role] = {
+    "paraphrases": "paraphrase",
+    "hedges": "hedge",
+    "unsupported": "unsupported",
+    "negations": "negation",
+}
+"""The columns with an anchor's variants, by role. `training.losses` reads them."""
 
 TABLES: dict[Table, tuple[TableColumn, ...]] = {
     "triples": (
@@ -120,8 +125,8 @@ TABLES: dict[Table, tuple[TableColumn, ...]] = {
     "families": (
         TableColumn("anchor", "the affirmative sentence at the time of the release"),
         *(
-            TableColumn(name, f"list of texts; each {_DOES[role.name.lower()]}", TEXTS)
-            for name, role in VARIANTS.items()
+            TableColumn(name, f"list of texts; each {ROLES[role].does}", TEXTS)
+            for name, role in _FAMILY_COLUMNS.items()
         ),
         _SPLIT,
         TableColumn("source", "where the anchor came from"),
@@ -301,7 +306,7 @@ def _family_rows(session: Session, found: Iterable[Family]) -> Iterator[tuple[An
 
 
 def _family(family: Family, roles: Mapping[str, str]) -> tuple[Any, ...]:
-    texts: dict[str, list[str]] = {role.name.lower(): [] for role in VARIANTS.values()}
+    texts: dict[Role, list[str]] = {role: [] for role in _FAMILY_COLUMNS.values()}
     for variant in family.variants:
         texts[role_of(variant.polarity, roles.get(variant.type_id))].append(variant.text)
     return (family.anchor, *texts.values(), family.split, family.source, family.anchor_uid)

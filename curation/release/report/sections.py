@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from curation.formatting import counted, escaped, one_line, percent
 from curation.release.export.card_sections import WRITERS, ordered_types, review_statement
-from curation.release.export.data_card_text import METHOD
+from curation.release.export.data_card_text import BIBTEX, METHOD
 from curation.release.report import facts
 from curation.release.report.facts import (
     Block,
@@ -23,7 +23,6 @@ from curation.release.report.facts import (
 from curation.release.selection import selection_of
 from curation.release.summary import OUTCOMES, acceptance
 from db.models import Release, Split, Verdict
-from hedgerow.losses.contrastive import BIBTEX
 
 _DECIDERS = {
     "person": "a person",

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from training.benchmarks.definition import RIGHT
 from training.benchmarks.tasks.common_forms import Cannot, M3Counterfactual
-from training.benchmarks.tasks.excluir import RIGHT as RIGHT_RANK
-from training.benchmarks.tasks.excluir import ExcluIR
+from training.benchmarks.tasks.excluir import RIGHT_RANK, ExcluIR
 from training.benchmarks.tasks.nevir import CORRECT, NevIR
-from training.benchmarks.tasks.own_families import LEVELS, NEGATIVE, POSITIVE, RIGHT, Hedgerow
+from training.benchmarks.tasks.own_families import LEVELS, NEGATIVE, POSITIVE, Hedgerow
 from training.benchmarks.tasks.semantoneg import CHANGES, SemAntoNeg
 
 SECTION = "step"

@@ -12,7 +12,7 @@ import altair as alt
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.similarity_bars import LEGEND_WIDTH, columns_for
 from training.evaluation.figures import LossPoint
-from training.finetune.curves import ROLES, SHARES, Band, CurvePoint, PairShare
+from training.finetune.curves import ROLES, SHARES, Band, CurvePoint, Evaluation, PairShare
 from training.ranking.figures import (
     DOCUMENTS,
     HIGH,
@@ -20,7 +20,6 @@ from training.ranking.figures import (
     NEVIR,
     QUANTILE_NAMES,
     SPREAD,
-    EpochFigures,
     quantile,
 )
 
@@ -256,7 +255,7 @@ MOST = 3
 
 
 def run_curves(
-    runs: Mapping[str, Sequence[EpochFigures]], name: str, *, dark: bool
+    runs: Mapping[str, Sequence[Evaluation]], name: str, *, dark: bool
 ) -> alt.LayerChart:
     """A figure by epoch, one line per run (Figure 5).
 
@@ -287,7 +286,7 @@ def run_curves(
     return drawn + _intervals(runs) if name == NEVIR else drawn
 
 
-def _intervals(runs: Mapping[str, Sequence[EpochFigures]]) -> alt.Chart:
+def _intervals(runs: Mapping[str, Sequence[Evaluation]]) -> alt.Chart:
     """The 95% intervals of the accuracy, one band per run."""
     rows = [
         {
@@ -308,12 +307,12 @@ def _intervals(runs: Mapping[str, Sequence[EpochFigures]]) -> alt.Chart:
     return band
 
 
-def has_documents(epochs: Sequence[EpochFigures]) -> bool:
+def has_documents(epochs: Sequence[Evaluation]) -> bool:
     """Whether `documents` has something to draw: an encoder was evaluated."""
     return any(DOCUMENTS in epoch.figures for epoch in epochs)
 
 
-def documents(epochs: Sequence[EpochFigures], *, dark: bool) -> alt.LayerChart:
+def documents(epochs: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
     """The cosines between the documents of each held-out pair by epoch, as box plots (Figure 8).
 
     A box spans the quartiles, with a line at the median and a point at the mean. The line through

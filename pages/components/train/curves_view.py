@@ -17,14 +17,13 @@ from pages.components.train import curve_charts
 from training.evaluation.figures import LossPoint
 from training.evaluation.held_out import DRIFT, STS
 from training.finetune import curves
-from training.finetune.curves import CurvePoint, Evaluations
-from training.llm.card import HELD_OUT_LOSS, SHARES, SHORT_NAMES, Evaluation, course_of
+from training.finetune.curves import CurvePoint, Evaluation, Evaluations
+from training.llm.card import HELD_OUT_LOSS, SHARES, SHORT_NAMES, course_of
 from training.ranking.figures import (
     NAMES,
     NEVIR,
     RERANKING,
     WHAT_IT_IS,
-    EpochFigures,
     Finetuning,
     as_table,
     epochs_of,
@@ -298,7 +297,7 @@ def show_nevir(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
         )
 
 
-def _draw_nevir(runs: Mapping[str, Sequence[EpochFigures]], panel: Panel, *, key: str) -> None:
+def _draw_nevir(runs: Mapping[str, Sequence[Evaluation]], panel: Panel, *, key: str) -> None:
     with st.container(key=f"columns-{key}"):
         for name, title, help_text in (
             (NEVIR, "NevIR pairwise accuracy", _NEVIR),

@@ -19,8 +19,8 @@ from curation.release.triples import Portion
 from db.errors import HedgerowError
 from pages.components.shared.formatting import plain
 from pages.components.shared.shell import error_messages
-from training.recipe.reading import LARGEST, parse_recipe
-from training.recipe.schema import Loss, Recipe, Watched
+from training.recipe.schema import Loss, Recipe, Watched, parse_recipe
+from training.recipe.values import LARGEST
 
 _TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
 _CHOSEN, _OWN_TEXT = "train_preset", "train_own_recipe"

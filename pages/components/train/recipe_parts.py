@@ -14,10 +14,8 @@ from training.evaluation import general_ability
 from training.finetune.inputs import READERS, keep_file
 from training.recipe.plan import TrainingPlan
 from training.recipe.presets import PRESETS, Preset, fitting, preset_of, reason, recipe_for
-from training.recipe.reading import parse_recipe
-from training.recipe.schema import Recipe
-from training.retention import distillation
-from training.retention.texts import BundledText, bundled_texts, documents, topics
+from training.recipe.schema import Recipe, parse_recipe
+from training.retention.texts import LARGEST_FILE, BundledText, bundled_texts, documents, topics
 
 
 def default_preset(wanted: TrainingPlan) -> Preset:
@@ -92,7 +90,7 @@ KINDS = (
         "retention_file",
         "Retention text",
         "sentences",
-        distillation.LARGEST_FILE >> 20,
+        LARGEST_FILE >> 20,
     ),
 )
 

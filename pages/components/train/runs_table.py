@@ -8,13 +8,13 @@ import streamlit as st
 
 from curation.tables.spreadsheets import csv_bytes
 from db.models import Run
-from hedgerow.losses.families import Role
 from pages.components.shared import formatting, links
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.train import section_choice
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, STS
+from training.losses.families import Role
 from training.recipe.presets import changes, nearest
 from training.studies.comparison_table import (
     MOST,

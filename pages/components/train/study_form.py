@@ -19,8 +19,7 @@ from training.data.families import Composition
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
 from training.recipe.presets import PRESETS, recipe_for
-from training.recipe.reading import parse_recipe
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, parse_recipe
 from training.studies.designs import QUESTIONS, Study
 from training.studies.members import trials
 from training.studies.study_run import (

@@ -34,8 +34,7 @@ from training.evaluation.figures import (
 from training.evaluation.similarity import DistributionRow
 from training.hub.push_run import Subject, card_to_publish
 from training.recipe.presets import changes, nearest
-from training.recipe.reading import recipe_of, values_of
-from training.recipe.schema import rows_of
+from training.recipe.schema import recipe_of, rows_of, values_of
 
 PARTS = {
     Part.TRAINED: "Trained on",

@@ -21,8 +21,7 @@ from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
 from training.recipe.plan import TrainingPlan
 from training.recipe.plan import plan as data_of
-from training.recipe.reading import parse_recipe
-from training.recipe.schema import cautions
+from training.recipe.schema import cautions, parse_recipe
 
 # Edits outlive the widgets, which forget their values when they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"

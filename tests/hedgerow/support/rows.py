@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hedgerow.losses.rows import VARIANTS
 from tests.training.support.trainings import THINGS, family
+from training.losses.families import VARIANTS
 
 
 def rows(things: Sequence[str] = THINGS) -> list[dict[str, Any]]:

@@ -33,8 +33,8 @@ from training.evaluation.similarity import (
     figure_1_rows,
     probe_rows,
 )
-from training.finetune.curves import ROLES, Band
-from training.ranking.figures import DOCUMENTS, QUANTILES, SPREAD, EpochFigures, quantile
+from training.finetune.curves import ROLES, Band, Evaluation
+from training.ranking.figures import DOCUMENTS, QUANTILES, SPREAD, quantile
 from training.studies.designs import Study
 from training.studies.outcomes import Against, FigureRow, differences, published_rows, trade_off
 
@@ -379,7 +379,7 @@ def test_the_bands_of_a_run_in_progress_only_change_their_data() -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_box_chart_draws_only_values_that_its_rows_have(dark: bool) -> None:
     figures = {DOCUMENTS: 0.5, SPREAD: 0.1} | {quantile(p): p / 100 for p in QUANTILES}
-    chart = documents([EpochFigures(1, 2, figures)], dark=dark)
+    chart = documents([Evaluation(1, 2, figures)], dark=dark)
     fields = {
         channel["field"]
         for layer in chart.to_dict()["layer"]

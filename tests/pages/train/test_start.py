@@ -45,8 +45,7 @@ from training.finetune.checkpoints import TrainingPosition
 from training.hub.push_run import KIND, Subject, pushes
 from training.model_card import write_card
 from training.recipe.presets import PRESETS
-from training.recipe.reading import parse_recipe
-from training.recipe.schema import SOURCE_SHARES, Recipe
+from training.recipe.schema import SOURCE_SHARES, Recipe, parse_recipe
 from training.retention.texts import bundled_texts, documents
 
 QUICK = PRESETS["quick"].recipe

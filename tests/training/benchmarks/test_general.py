@@ -29,9 +29,8 @@ from tests.training.benchmarks.support.running import (
 )
 from tests.training.benchmarks.support.samples import write_lines
 from training.benchmarks.definition import Result
-from training.benchmarks.harness_measuring import PART, measure
 from training.benchmarks.harness_names import KNOWN, own_names, own_task, require_known
-from training.benchmarks.harness_tasks import load_task
+from training.benchmarks.harness_tasks import PART, load_task, measure
 from training.benchmarks.results.queries import full_result
 from training.benchmarks.runs import lifecycle
 from training.benchmarks.runs.measured_models import ModelChoice

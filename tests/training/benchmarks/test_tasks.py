@@ -17,7 +17,6 @@ from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
-from hedgerow.losses.families import Member, Role
 from tests.training.benchmarks.support.samples import (
     CORPUS,
     EXCLUIR,
@@ -48,6 +47,7 @@ from training.benchmarks.tasks.semantoneg import (
 from training.benchmarks.tasks.suite_sentences import Reason, build
 from training.data.families import training_families
 from training.evaluation.held_out import FAMILIES, RANKED, Forms, HeldOut, forms_of, questions
+from training.losses.families import Member, Role
 from training.recipe.schema import Recipe
 
 PAIR = pair("1-2", ("q one", "q two"), ("It was not open.", "It was open."))

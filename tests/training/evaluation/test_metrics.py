@@ -23,7 +23,6 @@ from curation.language.tokens import analyse
 from curation.release.overlap import Runs, overlap
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
-from hedgerow.losses.families import Family, Member, Role
 from tests.training.support.vectors import Vectors, at
 from training.evaluation import held_out, similarity
 from training.evaluation.general_ability import (
@@ -47,6 +46,7 @@ from training.evaluation.similarity import (
     probe_similarities,
     score,
 )
+from training.losses.families import Family, Member, Role
 from training.retention.texts import bundled_texts
 
 KINDS = {

@@ -14,7 +14,6 @@ import pytest
 from curation.encoders.embeddings import encode_distinct, retrieval_prompts
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError, RunCancelled
-from hedgerow.losses.families import Family
 from tests.training.support.trainings import (
     FAMILIES,
     HELD_OUT,
@@ -31,6 +30,7 @@ from training.evaluation.held_out import HeldOut
 from training.finetune import setup
 from training.finetune.compute import devices
 from training.finetune.setup import MOST_EVALUATIONS, set_dropout, steps_between_evaluations
+from training.losses.families import Family
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.losses.contrastive import EQUATION_1, HEDGE_WEIGHT, ORDER_MARGIN, Weights, contrastive
-from hedgerow.losses.families import LEVELS, Batch, Member, Role, flatten
 from tests.training.support.lazily import Lazily
-from training.finetune.step import objective, weights_of
+from training.losses.contrastive import (
+    EQUATION_1,
+    HEDGE_WEIGHT,
+    ORDER_MARGIN,
+    Weights,
+    contrastive,
+    rows_of,
+)
+from training.losses.families import LEVELS, Member, Role
 from training.recipe.schema import Recipe
 
 torch = Lazily("torch")
@@ -28,6 +35,21 @@ Families = list[list[Member]]
 
 def family(number: int, *roles: Role) -> list[Member]:
     return [Member(f"{number} {place}", role) for place, role in enumerate([Role.ANCHOR, *roles])]
+
+
+def of_texts(vectors: torch.Tensor, families: Families, scale: float, weights: Weights) -> Any:
+    """The loss over families from the embeddings of their distinct texts."""
+    return contrastive(vectors, rows_of(labels_of(families)), scale=scale, weights=weights)
+
+
+def labels_of(families: Families) -> torch.Tensor:
+    from training.losses.batches import labelled
+
+    return labelled(families)[1]
+
+
+def texts_of(families: Families) -> list[str]:
+    return list(dict.fromkeys(member.text for members in families for member in members))
 
 
 def embeddings_of(count: int, seed: int = 0) -> torch.Tensor:
@@ -103,9 +125,8 @@ def batches(draw: st.DrawFn) -> Families:
     st.sampled_from([1.0, 20.0]),
 )
 def test_every_comparison_counts_once(families: Families, weights: Weights, scale: float) -> None:
-    batch = flatten(families)
-    vectors = embeddings_of(len(batch.texts))
-    found = contrastive(vectors, batch, scale=scale, weights=weights)
+    vectors = embeddings_of(len(texts_of(families)))
+    found = of_texts(vectors, families, scale, weights)
     assert float(found) == pytest.approx(
         written_out(vectors, families, scale, weights), rel=1e-4, abs=1e-5
     )
@@ -116,9 +137,8 @@ def test_every_comparison_counts_once(families: Families, weights: Weights, scal
 def test_a_family_without_a_comparison_gives_no_loss_and_finite_gradients(
     roles: list[Role],
 ) -> None:
-    batch = flatten([family(0, *roles)])
-    vectors = embeddings_of(len(batch.texts)).requires_grad_()
-    loss = contrastive(vectors, batch, scale=20.0, weights=EQUATION_1)
+    vectors = embeddings_of(1 + len(roles)).requires_grad_()
+    loss = of_texts(vectors, [family(0, *roles)], 20.0, EQUATION_1)
     loss.backward()
     assert float(loss.detach()) == 0.0
     assert vectors.grad is not None and bool(vectors.grad.isfinite().all())
@@ -134,15 +154,15 @@ def test_open_claims_come_between_hedges_and_negations() -> None:
     for name, (hedge, unsupported, negation) in angles.items():
         at = torch.tensor([0.0, hedge, unsupported, negation])
         vectors = torch.stack([at.cos(), at.sin()], dim=1)
-        found[name] = float(contrastive(vectors, flatten([members]), scale=1.0, weights=weights))
+        found[name] = float(of_texts(vectors, [members], 1.0, weights))
     assert found["right"] == 0 and found["too near"] > 0 and found["too far"] > 0
 
 
 def test_order_draws_paraphrases_nearer_and_pushes_hedges_away() -> None:
-    batch = flatten([family(0, Role.PARAPHRASE, Role.HEDGE)])
+    members = family(0, Role.PARAPHRASE, Role.HEDGE)
     vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], requires_grad=True)
     weights = Weights({}, order=1.0, margin=0.05)
-    contrastive(vectors, batch, scale=1.0, weights=weights).backward()
+    of_texts(vectors, [members], 1.0, weights).backward()
     assert vectors.grad is not None and vectors.grad[1].tolist() == [-1.0, 0.0]
     assert vectors.grad[2].tolist() == [1.0, 0.0]
 
@@ -150,10 +170,9 @@ def test_order_draws_paraphrases_nearer_and_pushes_hedges_away() -> None:
 def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
     """As if their cosines were larger by the margin."""
     rows = [family(n, Role.PARAPHRASE, Role.NEGATION) for n in range(2)]
-    batch = flatten(rows)
-    vectors = embeddings_of(len(batch.texts))
+    vectors = embeddings_of(len(texts_of(rows)))
     pairs = {(Role.ANCHOR, Role.PARAPHRASE): 1.0}
-    found = contrastive(vectors, batch, scale=10.0, weights=Weights(pairs, room=0.3))
+    found = of_texts(vectors, rows, 10.0, Weights(pairs, room=0.3))
     cosine = (vectors @ vectors.T).tolist()
     expected = [
         math.log(1 + math.exp(10 * (cosine[anchor][anchor + 2] + 0.3 - cosine[anchor][anchor + 1])))
@@ -166,19 +185,24 @@ LIKE_TRIPLES = Recipe(loss="family", order_weight=0, negation_margin=0)
 
 
 def with_gradient(
-    families: Sequence[Sequence[Member]], loss: Callable[[torch.Tensor, Batch], torch.Tensor]
+    families: Families, loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> tuple[float, torch.Tensor]:
     """A loss, and its gradient with respect to the encoder's output before normalisation."""
-    batch = flatten(families)
-    raw = (1.5 * embeddings_of(len(batch.texts))).requires_grad_()
-    value = loss(torch.nn.functional.normalize(raw, dim=1), batch)
+    raw = (1.5 * embeddings_of(len(texts_of(families)))).requires_grad_()
+    value = loss(torch.nn.functional.normalize(raw, dim=1), labels_of(families))
     value.backward()
     assert raw.grad is not None
     return float(value.detach()), raw.grad
 
 
+def objective_of(recipe: Recipe) -> Any:
+    from training.finetune.step import objective
+
+    return objective(recipe, None)  # type: ignore[arg-type]
+
+
 def ours(recipe: Recipe, families: Families) -> tuple[float, torch.Tensor]:
-    return with_gradient(families, objective(recipe, None))  # type: ignore[arg-type]
+    return with_gradient(families, objective_of(recipe).compute_loss_from_embeddings)
 
 
 def librarys(
@@ -187,7 +211,8 @@ def librarys(
     """sentence-transformers' loss on columns of the texts that have one of these roles."""
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
-    def loss(vectors: torch.Tensor, batch: Batch) -> torch.Tensor:
+    def loss(vectors: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        batch = rows_of(labels)
         rows = list(zip(batch.text.tolist(), batch.role.tolist(), strict=True))
         chosen = [vectors[[place for place, role in rows if role in roles]] for roles in columns]
         library = MultipleNegativesRankingLoss(None, scale=scale)  # type: ignore[arg-type]
@@ -237,15 +262,15 @@ def test_flat_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() ->
 
 def test_the_recipe_says_what_comparisons_count() -> None:
     recipe = Recipe(loss="symmetric", order_weight=2, negation_margin=0.07)
-    weights = weights_of(recipe)
+    weights = objective_of(recipe).weights
     assert (weights.room, weights.order, weights.margin) == (0.07, 2, ORDER_MARGIN)
     assert weights.pairs[Role.NEGATION, Role.NEGATION] == 1
     for query in SIDES:
         for positive in SIDES:
             expected = HEDGE_WEIGHT if Role.HEDGE in (query, positive) else 1
             assert weights.pairs[query, positive] == expected
-    assert len(weights.pairs) == 10 and weights_of(LIKE_TRIPLES).order == 0
-    assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
+    assert len(weights.pairs) == 10 and objective_of(LIKE_TRIPLES).weights.order == 0
+    assert objective_of(recipe.with_overrides(["loss=family"])).weights.pairs == {
         (Role.ANCHOR, Role.PARAPHRASE): 1,
         (Role.ANCHOR, Role.HEDGE): HEDGE_WEIGHT,
     }
@@ -253,16 +278,16 @@ def test_the_recipe_says_what_comparisons_count() -> None:
 
 def test_a_weight_of_nothing_leaves_the_comparison_out(monkeypatch: pytest.MonkeyPatch) -> None:
     families = [family(0, Role.PARAPHRASE, Role.NEGATION, Role.HEDGE)]
-    monkeypatch.setattr("hedgerow.losses.contrastive.HEDGE_WEIGHT", 0.0)
+    monkeypatch.setattr("training.losses.contrastive.HEDGE_WEIGHT", 0.0)
     value, gradient = ours(LIKE_TRIPLES, families)
     assert value > 0 and float(gradient[1].abs().sum()) > 0 and float(gradient[3].abs().sum()) == 0
 
 
 def test_a_batch_points_each_row_to_its_text() -> None:
     families = [[*family(n, Role.HEDGE), Member("shared", Role.NEGATION)] for n in range(2)]
-    batch: Batch = flatten(families)
+    batch, texts = rows_of(labels_of(families)), texts_of(families)
     rows = [member for members in families for member in members]
-    assert [batch.texts[place] for place in batch.text] == [member.text for member in rows]
+    assert [texts[place] for place in batch.text] == [member.text for member in rows]
     assert batch.role.tolist() == [member.role for member in rows]
     assert batch.family.tolist() == [0, 0, 0, 1, 1, 1]
-    assert len(batch.texts) == len(set(batch.texts)) == 5
+    assert len(texts) == 5

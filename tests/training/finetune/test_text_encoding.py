@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from curation.encoders.embeddings import token_counts
 from curation.encoders.loading import load_encoder
 from db.errors import RunCancelled
-from hedgerow.losses.families import flatten
 from tests.training.support.lazily import Lazily
 from tests.training.support.starter import starter_families
 from tests.training.support.trainings import run, weights
@@ -134,7 +133,7 @@ def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(model: SentenceTransfor
         families[n] = [m._replace(text=f"{before} {m.text} {after}") for m in families[n]]
     batches = FamilyBatches(families, size=32, seed=1)
     for step in range(1, 6):
-        texts = flatten(batches.of(step)).texts
+        texts = list(dict.fromkeys(m.text for family in batches.of(step) for m in family))
         lengths = sorted(token_counts(model, texts).tolist())
         chunks = chunks_of_one_length(lengths)
         assert padding(lengths, chunks) < 0.1
@@ -243,10 +242,10 @@ def test_a_training_packs_where_the_model_can(
         used.append(packed)
         return text_encoding.embed(*given, packed=packed, **settings)
 
-    monkeypatch.setattr("training.finetune.trainer.embed", seen)
+    monkeypatch.setattr("training.finetune.step.embed", seen)
     run(tmp_path / "a", recipe)
     assert set(used) == {True}
-    monkeypatch.setattr("training.finetune.trainer.can_pack", lambda model: False)
+    monkeypatch.setattr("training.finetune.step.can_pack", lambda model: False)
     run(tmp_path / "b", recipe)
     assert set(used) == {True, False}
 

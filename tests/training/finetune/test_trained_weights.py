@@ -15,23 +15,16 @@ from db.errors import HedgerowError
 from tests.training.support.lazily import Lazily
 from tests.training.support.trainings import recorder, run, weights
 from training.finetune.compute.text_encoding import embed, word_embeddings
-from training.finetune.weights import (
-    ADAPTER,
-    WeightAverage,
-    add_adapter,
-    changed_layers,
-    merge_adapter,
-)
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
-    from training.finetune.optimizer import LazyAdamW
+    from training.finetune.weights import LazyAdamW
 
 torch = Lazily("torch")
-stepping = Lazily("training.finetune.optimizer")
+parts = Lazily("training.finetune.weights")
 
 
 TEXTS = ("The mill is open.", "The mill is not open.", "Nobody doubts that it is open.")
@@ -58,13 +51,13 @@ def pull(model: SentenceTransformer, *, strength: float = 1.0) -> None:
 
 
 def optimizer_of(model: SentenceTransformer, *, lazy: bool = True) -> LazyAdamW:
-    return stepping.LazyAdamW(model, STEADY, words=stepping.lazy_words(model) if lazy else None)
+    return parts.LazyAdamW(model, STEADY, words=parts.lazy_words(model) if lazy else None)
 
 
 def take_step(model: SentenceTransformer, optimizer: LazyAdamW, *, strength: float = 1.0) -> None:
     """A step as in the trainer."""
     pull(model, strength=strength)
-    stepping.clip(model.parameters())
+    parts.clip(model.parameters())
     optimizer.step()
     optimizer.zero_grad()
 
@@ -87,7 +80,7 @@ def test_otherwise_words_that_no_step_had_decay(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on Apple's GPUs."""
-    monkeypatch.setattr("training.finetune.optimizer.WEIGHT_DECAY", 0.5)
+    monkeypatch.setattr("training.finetune.weights.WEIGHT_DECAY", 0.5)
     optimizer = optimizer_of(model, lazy=False)
     before = words_of(model).detach().clone()
     take_step(model, optimizer)
@@ -99,7 +92,7 @@ def test_all_gradients_are_cut_together_whether_sparse_or_not(
 ) -> None:
     """Adam's first step has the same length for every gradient. A second step shows the
     clipping."""
-    monkeypatch.setattr("training.finetune.optimizer.WEIGHT_DECAY", 0.0)
+    monkeypatch.setattr("training.finetune.weights.WEIGHT_DECAY", 0.0)
     after = []
     for lazy in (True, False):
         model = load_encoder(str(tiny_encoder)).eval()
@@ -122,14 +115,14 @@ def word_rows(encoder: Path) -> list[int]:
 def test_a_gradient_is_never_longer_than_it_may_be(model: SentenceTransformer) -> None:
     optimizer_of(model)  # its gradients of words are sparse
     pull(model, strength=1e4)
-    before = stepping.clip(model.parameters())
+    before = parts.clip(model.parameters())
     gradients = [
         weight.grad.coalesce().values() if weight.grad.is_sparse else weight.grad
         for weight in model.parameters()
         if weight.grad is not None
     ]
     after = torch.nn.utils.get_total_norm(gradients)
-    assert float(after) == pytest.approx(stepping.MAX_GRADIENT, rel=1e-3) and before > 10
+    assert float(after) == pytest.approx(parts.MAX_GRADIENT, rel=1e-3) and before > 10
 
 
 def test_words_change_equally_when_processes_add_their_gradients(tiny_encoder: Path) -> None:
@@ -163,9 +156,9 @@ def test_a_checkpoint_continues_in_the_same_way(tiny_encoder: Path, lazy: bool) 
 def test_the_rate_of_words_is_that_of_the_other_weights(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.finetune.optimizer.WARMUP", 0.5)
+    monkeypatch.setattr("training.finetune.weights.WARMUP", 0.5)
     optimizer = optimizer_of(model)
-    schedule = stepping.linear_schedule(optimizer, steps=4)
+    schedule = parts.linear_schedule(optimizer, steps=4)
     before, rates = words_of(model).detach().clone(), []
     for _ in range(8):  # two runs
         rates += schedule.get_last_lr()[:1]
@@ -178,19 +171,19 @@ def test_the_rate_of_words_is_that_of_the_other_weights(
 
 def test_words_that_are_not_trained_have_no_lazy_gradients(tiny_encoder: Path) -> None:
     adapted = load_encoder(str(tiny_encoder))
-    add_adapter(adapted, rank=2, seed=1)
-    assert stepping.lazy_words(adapted) is None
+    parts.add_adapter(adapted, rank=2, seed=1)
+    assert parts.lazy_words(adapted) is None
 
 
 def test_a_new_adapter_changes_nothing_and_only_it_is_trained(tiny_encoder: Path) -> None:
     model = load_encoder(str(tiny_encoder), device="cpu")
     texts = ["The kettle is old.", "The kettle is not old."]
     before, names = encode_distinct(model, texts), set(model.state_dict())
-    add_adapter(model, rank=2, seed=1)
+    parts.add_adapter(model, rank=2, seed=1)
     trained = {name for name, p in model.named_parameters() if p.requires_grad}
     assert trained and all("lora_" in name for name in trained)
     np.testing.assert_allclose(encode_distinct(model, texts), before, atol=1e-6)
-    merge_adapter(model)
+    parts.merge_adapter(model)
     assert set(model.state_dict()) == names and all(p.requires_grad for p in model.parameters())
 
 
@@ -201,7 +194,7 @@ def test_an_encoder_without_a_transformer_is_refused() -> None:
 
     model = SentenceTransformer(modules=[BoW(["old", "new"])], device="cpu")
     with pytest.raises(HedgerowError, match="lora_rank"):
-        add_adapter(model, rank=2, seed=1)
+        parts.add_adapter(model, rank=2, seed=1)
 
 
 def model_with(value: float) -> torch.nn.Module:
@@ -213,12 +206,12 @@ def model_with(value: float) -> torch.nn.Module:
 
 def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
     model = model_with(1.0)
-    soup = WeightAverage(model, 3)
+    soup = parts.WeightAverage(model, 3)
     for value in (3.0, 5.0):
         model.weight.data.fill_(value)
         soup.add(model)
         assert model.weight.tolist() == [1.0, 1.0]
-    again = WeightAverage(model_with(1.0), 3)  # as from a checkpoint
+    again = parts.WeightAverage(model_with(1.0), 3)  # as from a checkpoint
     again.go_on(soup.state())
     assert again.added == 2
     for one in (soup, again):
@@ -227,7 +220,7 @@ def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
         assert model.weight.tolist() == [6.0, 6.0]
     assert model.num_batches_tracked == 0
     alone = model_with(2.0)
-    WeightAverage(alone, 1).stir(alone)
+    parts.WeightAverage(alone, 1).stir(alone)
     assert alone.weight.tolist() == [2.0, 2.0]
 
 
@@ -258,20 +251,20 @@ def test_the_mean_of_low_rank_changes_is_that_of_what_they_add(
 ) -> None:
     """It is not the product of the mean factors, and each run begins without a change."""
     model = load_encoder(str(tiny_encoder), device="cpu")
-    add_adapter(model, rank=2, seed=1)
-    soup = WeightAverage(model, 2)
-    name, layer = next(changed_layers(model))
+    parts.add_adapter(model, rank=2, seed=1)
+    soup = parts.WeightAverage(model, 2)
+    name, layer = next(parts.changed_layers(model))
     before = layer.base_layer.weight.clone()
     added = []
     for number in (1, 2):
-        for factor in (layer.lora_A[ADAPTER], layer.lora_B[ADAPTER]):
+        for factor in (layer.lora_A[parts.ADAPTER], layer.lora_B[parts.ADAPTER]):
             torch.nn.init.normal_(factor.weight, std=number)
-        added.append(layer.get_delta_weight(ADAPTER).clone())
+        added.append(layer.get_delta_weight(parts.ADAPTER).clone())
         if number == 1:
             soup.add(model)
-            assert not layer.get_delta_weight(ADAPTER).any()
+            assert not layer.get_delta_weight(parts.ADAPTER).any()
             torch.testing.assert_close(layer.base_layer.weight, before)
     soup.stir(model)
-    merge_adapter(model)
+    parts.merge_adapter(model)
     merged = dict(model.named_modules())[name.replace("base_model.model.", "")].weight
     torch.testing.assert_close(merged, before + (added[0] + added[1]) / 2)

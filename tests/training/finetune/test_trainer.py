@@ -63,7 +63,7 @@ def cut_off(
 def test_the_learning_rate_rises_and_falls_over_all_epochs(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.finetune.optimizer.WARMUP", 0.5)
+    monkeypatch.setattr("training.finetune.weights.WARMUP", 0.5)
     seen = recorder()
     run(tmp_path / "run", recipe.with_overrides(["epochs=3.5", "max_steps=none"]), progress=seen)
     assert seen.updates[-1] == (7, 7)

@@ -29,8 +29,7 @@ from training.hub import push_run
 from training.hub.publishing import checked_repo
 from training.hub.push_run import Subject, request_one_push, request_push
 from training.model_card import LOCAL_MODEL, card_of, published, write_card
-from training.recipe.reading import recipe_of
-from training.recipe.schema import Recipe
+from training.recipe.schema import Recipe, recipe_of
 
 REPO = f"{OWNER}/encoder"
 MODEL = ("model", REPO)

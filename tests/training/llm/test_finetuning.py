@@ -31,7 +31,7 @@ from tests.support.small_llama import save_small_llama, small_tokenizer
 from training.llm.base import check_base, clean_base, has_chat_template, load_base
 from training.llm.card import course_of, evaluations_of
 from training.llm.examples import Asker
-from training.llm.recipe import LanguageRecipe, chosen_recipe, parse_language_recipe
+from training.llm.recipe import LanguageRecipe, chosen_recipe
 from training.llm.request import forecast, questions_of, request_language_finetuning, request_of
 from training.runs.kinds import WORK, kind_of
 from training.runs.removal import delete_run
@@ -420,9 +420,9 @@ def test_a_recipe_has_the_papers_values_and_survives_yaml_and_assignments(tmp_pa
     layers = "q_proj k_proj v_proj o_proj gate_proj up_proj down_proj".split()
     assert list(paper.targets) == layers
     other = LanguageRecipe(epochs=2, modules_to_save="embed_tokens, lm_head", four_bit=True)
-    assert parse_language_recipe(other.to_yaml()) == other
-    assert parse_language_recipe("") == paper
     file = tmp_path / "recipe.yaml"
+    file.write_text(other.to_yaml())
+    assert chosen_recipe(file) == other and chosen_recipe() == paper
     file.write_text("rank: 8\narm: hedging\n")
     found = chosen_recipe(file, ["targets=q_proj,v_proj", "max_pairs=none"], arm="negation")
     assert (found.rank, found.arm, found.targets) == (8, "negation", ("q_proj", "v_proj"))

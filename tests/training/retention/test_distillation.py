@@ -22,8 +22,15 @@ from curation.language.tokens import NEGATOR_WORDS
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
 from training.retention import distillation as module
-from training.retention.distillation import Distillation, interpolate, read_sentences
-from training.retention.rankings import QUERIES_OF_A_DOCUMENT, SCALE, SOFT_TARGETS, Rankings
+from training.retention import texts as files
+from training.retention.distillation import (
+    QUERIES_OF_A_DOCUMENT,
+    SCALE,
+    SOFT_TARGETS,
+    Distillation,
+    Rankings,
+    interpolate,
+)
 from training.retention.texts import (
     FEWEST_WORDS,
     OF_A_TOPIC,
@@ -32,6 +39,7 @@ from training.retention.texts import (
     bundled_texts,
     documents,
     edited,
+    read_sentences,
     topics,
 )
 
@@ -190,10 +198,10 @@ def test_lines_are_judged_by_the_beginning_of_their_file(
     path = tmp_path / "lines.txt"
     path.write_text("Über alles.\n\n" * 1_000, encoding="utf-8")
     for searched in (10**6, 14 * 10):
-        monkeypatch.setattr(module, "SEARCHED_BYTES", searched)
-        assert module.lines_of(path) == (1_000, 11)
+        monkeypatch.setattr(files, "SEARCHED_BYTES", searched)
+        assert files.lines_of(path) == (1_000, 11)
     path.write_text("\n", encoding="utf-8")
-    assert module.lines_of(path) == (0, 0.0)
+    assert files.lines_of(path) == (0, 0.0)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.5])
@@ -235,7 +243,7 @@ def test_sentences_are_the_distinct_lines_of_a_file(
     path.write_text(" \n\n", encoding="utf-8")
     with pytest.raises(HedgerowError, match="only blank lines"):
         read_sentences(path)
-    monkeypatch.setattr(module, "LARGEST_FILE", 2)
+    monkeypatch.setattr(files, "LARGEST_FILE", 2)
     with pytest.raises(HedgerowError, match="too large"):
         read_sentences(path)
 

@@ -4,7 +4,7 @@ import json
 
 from curation.corpora.corpus import STARTER
 from curation.taxonomy.built_in import TAXONOMY
-from hedgerow.losses.families import Member, Role
+from training.losses.families import Member, Role
 
 
 def starter_families() -> list[list[Member]]:

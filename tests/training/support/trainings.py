@@ -14,12 +14,12 @@ from db.execution import execute
 from db.models import Run, Split
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.losses.families import Family, Member, Role
 from tests.curation.support.families import add_plain_family, add_variant
 from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
 from training.encoder_run.trainings import KIND, request_training, work
 from training.finetune.fitting import Data, Trained, finetune
+from training.losses.families import Family, Member, Role
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Errors that several models share: the items that most of them get wrong (SemAntoNeg, §6)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A table as in the papers: one row per model, the best two marked, and the papers' own numbers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Queries for stored benchmark results, for the page and the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -83,8 +81,7 @@ class Scored:
     @property
     def asked(self) -> Mapping[str, Any]:
         """How a language model was prompted, as in `Prompted.report`; empty for other models."""
-        found: Mapping[str, Any] = self.summary.get("asked") or {}
-        return found
+        return self.summary.get("asked") or {}
 
     @property
     def unanswered_share(self) -> float:

@@ -3,8 +3,6 @@
 JSON Lines: first the result without its rows, then one row per line. A missing score is null.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

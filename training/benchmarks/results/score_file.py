@@ -1,7 +1,5 @@
 """The table of scores as a file: one row per score, with all its details."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of results, like HedgeTriple's Table 1: columns, lines, averages, and the scatter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -198,7 +196,10 @@ def _averages(rows: Sequence[Scored]) -> dict[ModelKey, dict[str, float]]:
         tasks = {row.benchmark: row for row in reversed(own) if row.kind != NEGATION_KIND}
         for name, suite in SUITES.items():
             if tasks.keys() >= set(suite):
-                scores = [_task_score(tasks[task]) for task in suite]
+                scores = [
+                    TaskScore(task, str(tasks[task].summary["type"]), tasks[task].score)
+                    for task in suite
+                ]
                 averages[general_column(name)] = average(scores) or 0.0
         if all(f"{LM_EVAL}{name}" in tasks for name in KNOWN):
             three = [tasks[f"{LM_EVAL}{name}"].score for name in KNOWN]
@@ -222,10 +223,6 @@ def _largest(rows: Sequence[Scored]) -> set[str]:
         ):
             found[row.benchmark] = row
     return {row.column for row in found.values()}
-
-
-def _task_score(row: Scored) -> TaskScore:
-    return TaskScore(row.benchmark, str(row.summary["type"]), row.score)
 
 
 def _reference(shown: Sequence[ScoreColumn]) -> list[Line]:

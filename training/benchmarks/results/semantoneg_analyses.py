@@ -1,7 +1,5 @@
 """SemAntoNeg by training objective, and without the antonyms that a model was taught."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Single items of results: their comparisons, filters, and pairs of models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -177,8 +175,7 @@ def _worst_first(rows: Sequence[ItemResult]) -> list[ItemResult]:
 def _ranks(values: Sequence[Any]) -> np.ndarray:
     from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
 
-    ranks: np.ndarray = rankdata(values)
-    return ranks
+    return rankdata(values)
 
 
 def grades(result: Result) -> list[Grade]:

@@ -1,7 +1,5 @@
 """Confidence intervals of scores, tests of two models, and ranks of several models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -132,8 +130,9 @@ def compare(first: Result, second: Result) -> PairedTest:
 
         p = float(binomtest(better, total).pvalue) if total else 1.0
         return PairedTest(difference, p, "McNemar", better, worse)
-    sums = np.array([right[rows].sum(axis=0) for rows in units])
-    return PairedTest(difference, _swapped_sums(sums), "permutation", better, worse)
+    one_sums, two_sums = np.array([right[rows].sum(axis=0) for rows in units], dtype=float).T
+    p = _permuted(one_sums, two_sums, lambda x, y, axis: y.sum(axis=axis) - x.sum(axis=axis))
+    return PairedTest(difference, p, "permutation", better, worse)
 
 
 def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]:
@@ -196,15 +195,6 @@ def _aligned(first: Result, second: Result) -> tuple[list[ItemResult], list[Item
     if len(by_key) == len(second.rows) and by_key.keys() == set(keys):
         return list(first.rows), [by_key[key] for key in keys]
     return list(first.rows), list(second.rows)
-
-
-def _swapped_sums(sums: np.ndarray) -> float:
-    """The p-value of a permutation test of paired sums, shape (groups, 2)."""
-    return _permuted(
-        sums[:, 0].astype(float),
-        sums[:, 1].astype(float),
-        lambda one, two, axis: two.sum(axis=axis) - one.sum(axis=axis),
-    )
 
 
 def _swapped_ranks(first: Sequence[ItemResult], second: Sequence[ItemResult]) -> float:

@@ -1,7 +1,5 @@
 """The jobs of a benchmark run: one model with one benchmark or one mteb task."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,12 +12,15 @@ from curation.generation.prompts import MeasuringName
 from curation.generation.request import Price
 from db.execution import RunContext
 from db.models import BenchmarkResult
+from training.benchmarks import harness_tasks
 from training.benchmarks.definition import Benchmark, Result
+from training.benchmarks.harness_tasks import LoadedTask
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
 from training.benchmarks.runs.measured_models import (
     FoundModel,
     inner_model,
+    language_model,
     may_do_general,
     may_do_language,
 )
@@ -76,8 +77,8 @@ class Job(NamedTuple):
     Attributes:
         items: the number of items, for the progress.
         data_hash: the hash of the data.
+        suits: whether a model can do the job.
         general: whether it is an mteb task.
-        language: whether it is an lm_eval task, for language models.
         prompt: the name of the prompt for language models; None if the job uses none.
         require_data: raises HedgerowError if the data can't be loaded; called before the model is
             loaded.
@@ -88,21 +89,10 @@ class Job(NamedTuple):
     items: int
     data_hash: str
     run: Callable[[Scorer, FoundModel, Step], BenchmarkResult]
+    suits: Callable[[FoundModel], bool] = lambda found: True
     general: bool = False
-    reranking: bool = False
-    language: bool = False
     prompt: MeasuringName | None = None
     require_data: Callable[[RunContext, FoundModel], None] = lambda context, found: None
-
-    def suits(self, found: FoundModel) -> bool:
-        """Whether this model can do the job."""
-        if self.language:
-            return may_do_language(found.architecture)
-        if not self.general:
-            return True
-        if not may_do_general(found.architecture, found.choice.prompts):
-            return False
-        return found.architecture != Cross.architecture or self.reranking
 
 
 @contextmanager
@@ -131,11 +121,11 @@ def negation_job(opened: OpenData) -> Job:
         watch = _Watch(scorer, f"{benchmark.id}/{data_hash[:16]}/{digest(found)}")
         with watch:
             result = measure(benchmark, scorer, on_progress=step)
-        context = step.context
-        name = f"{benchmark.id}-{data_hash[:16]}-{digest(found)}.jsonl"
-        write_result(result, context.folder / name)
-        file = f"{context.run.folder}/{name}"
-        return _row(context, found, result, opened, file=file, spent=watch.spent(benchmark, found))
+        spent = watch.spent(benchmark, found)
+        data = opened.where[:300]
+        return _of_items(
+            step, found, result, kind=NEGATION, data=data, origin=opened.origin, **spent
+        )
 
     prompt = prompt_for(
         benchmark.questions(), asks=benchmark.asks, paraphrases=benchmark.paraphrases
@@ -194,40 +184,42 @@ class _Watch:
         return took(work, self.seconds, weight=weight)
 
 
-def _row(
-    context: RunContext,
-    found: FoundModel,
-    result: Result,
-    opened: OpenData,
-    *,
-    file: str,
-    spent: Mapping[str, Any],
+def _of_items(
+    step: Step, found: FoundModel, result: Result, *, kind: str, data: str, **summary: Any
 ) -> BenchmarkResult:
-    summary = kept_parts(result.summary) | {
-        "kind": result.kind,
-        "interval": interval(result)._asdict(),
-        "origin": opened.origin,
-        **spent,
-    }
+    """The row of a result with items, which are written to a file in the run's folder."""
+    name = f"{result.benchmark.replace(':', '-')}-{result.data_hash[:16]}-{digest(found)}.jsonl"
+    write_result(result, step.context.folder / name)
     if found.choice.prompts != OWN_PROMPTS:
         summary["prompts"] = found.choice.prompts._asdict()
-    return BenchmarkResult(
-        run_id=context.run.id,
-        kind=NEGATION,
+    return _row(
+        step,
+        found,
+        kind=kind,
         benchmark=result.benchmark,
-        model=found.name,
-        model_hash=found.hash,
-        architecture=found.architecture,
-        scoring=found.scoring,
-        data=opened.where[:300],
+        data=data,
         data_hash=result.data_hash,
         metric=result.metric,
         score=result.score,
         n=result.n,
         ties=result.ties,
         unanswered=result.unanswered,
-        summary=summary,
-        file=file,
+        summary=kept_parts(result.summary)
+        | {"kind": result.kind, "interval": interval(result)._asdict()}
+        | summary,
+        file=f"{step.context.run.folder}/{name}",
+    )
+
+
+def _row(step: Step, found: FoundModel, **values: Any) -> BenchmarkResult:
+    """The row of a result of this model."""
+    return BenchmarkResult(
+        run_id=step.context.run.id,
+        model=found.name,
+        model_hash=found.hash,
+        architecture=found.architecture,
+        scoring=found.scoring,
+        **values,
     )
 
 
@@ -252,29 +244,29 @@ def _general_job(task: Any) -> Job:
     facts = general.facts(task)
     suites = [name for name, own in SUITES.items() if facts.name in own]
 
+    def suits(found: FoundModel) -> bool:
+        can_rank_only = found.architecture == Cross.architecture
+        able = may_do_general(found.architecture, found.choice.prompts)
+        return able and (facts.type == RERANKING or not can_rank_only)
+
     def kept(context: RunContext, found: FoundModel) -> dict[str, Any]:
         """The folder of mteb's results for this model."""
         folder = context.settings.data_folder / MTEB_FOLDER
         return {"name": _mteb_name(found.name), "revision": found.hash, "folder": folder}
 
     def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
-        context = step.context
-        (score,) = general.run_tasks(inner_model(scorer), [task], **kept(context, found))
+        (score,) = general.run_tasks(inner_model(scorer), [task], **kept(step.context, found))
         took = {"seconds": score.seconds, "cost": None}
-        summary = facts._asdict() | {"suites": suites} | took
-        return BenchmarkResult(
-            run_id=context.run.id,
+        return _row(
+            step,
+            found,
             kind=GENERAL_ABILITY,
             benchmark=facts.name,
-            model=found.name,
-            model_hash=found.hash,
-            architecture=found.architecture,
-            scoring=found.scoring,
             data=f"{facts.data}, mteb {facts.version}",
             data_hash=facts.revision,
             metric=facts.metric,
             score=score.score,
-            summary=summary,
+            summary=facts._asdict() | {"suites": suites} | took,
         )
 
     return Job(
@@ -283,10 +275,25 @@ def _general_job(task: Any) -> Job:
         TASK_ITEMS,
         facts.revision,
         run,
+        suits=suits,
         general=True,
-        reranking=facts.type == RERANKING,
         require_data=lambda context, found: general.require_data(task, **kept(context, found)),
     )
+
+
+def language_job(task: LoadedTask) -> Job:
+    """A job that runs an lm_eval task. Its items are stored like those of a benchmark."""
+
+    def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
+        began = time.monotonic()
+        result = harness_tasks.measure(*language_model(scorer), task, on_progress=step)
+        took = {"seconds": round(time.monotonic() - began, 3), "cost": None}
+        return _of_items(step, found, result, kind=GENERAL_ABILITY, data=task.data, **took)
+
+    def suits(found: FoundModel) -> bool:
+        return may_do_language(found.architecture)
+
+    return Job(task.id, task.title, task.items, task.data_hash, run, suits)
 
 
 def _mteb_name(name: str) -> str:

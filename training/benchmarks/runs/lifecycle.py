@@ -1,9 +1,6 @@
 """Executing benchmark runs (kind ``benchmark``). Each result is stored as soon as it is ready."""
 
-from __future__ import annotations
-
 import logging
-import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -17,18 +14,13 @@ from db.errors import HedgerowError
 from db.execution import WAITING, RunContext
 from db.models import BenchmarkResult
 from training.benchmarks.file_reading import asked_once
-from training.benchmarks.harness_measuring import measure
 from training.benchmarks.harness_names import LM_EVAL, title_of
-from training.benchmarks.harness_tasks import LoadedTask, load_task
-from training.benchmarks.results.saved import write_result
-from training.benchmarks.results.statistics import interval
+from training.benchmarks.harness_tasks import load_task
 from training.benchmarks.runs.jobs import (
-    GENERAL_ABILITY,
     Job,
     Step,
-    digest,
     general_jobs,
-    kept_parts,
+    language_job,
     negation_job,
     stopping,
 )
@@ -36,7 +28,6 @@ from training.benchmarks.runs.measured_models import (
     FoundModel,
     ModelChoice,
     find_model,
-    language_model,
     scorer_of,
 )
 from training.benchmarks.runs.request import BenchmarkRequest
@@ -242,44 +233,3 @@ def _stored(session: Session, run_id: int) -> set[ResultKey]:
     ).where(col(BenchmarkResult.run_id) == run_id)
     rows = session.execute(query)
     return {(model, kind, how, name, data) for model, kind, how, name, data in rows}
-
-
-# -- The jobs of a run for one language model and one lm_eval task --------------------------------
-
-
-def language_job(task: LoadedTask) -> Job:
-    """A job that runs an lm_eval task. Its items are stored like those of a benchmark."""
-
-    def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
-        context = step.context
-        began = time.monotonic()
-        result = measure(*language_model(scorer), task, on_progress=step)
-        seconds = round(time.monotonic() - began, 3)
-        name = f"{task.id.replace(':', '-')}-{task.data_hash[:16]}-{digest(found)}.jsonl"
-        write_result(result, context.folder / name)
-        summary = kept_parts(result.summary) | {
-            "kind": result.kind,
-            "interval": interval(result)._asdict(),
-            "seconds": seconds,
-            "cost": None,
-        }
-        return BenchmarkResult(
-            run_id=context.run.id,
-            kind=GENERAL_ABILITY,
-            benchmark=task.id,
-            model=found.name,
-            model_hash=found.hash,
-            architecture=found.architecture,
-            scoring=found.scoring,
-            data=task.data,
-            data_hash=task.data_hash,
-            metric=result.metric,
-            score=result.score,
-            n=result.n,
-            ties=result.ties,
-            unanswered=result.unanswered,
-            summary=summary,
-            file=f"{context.run.folder}/{name}",
-        )
-
-    return Job(task.id, task.title, task.items, task.data_hash, run, language=True)

@@ -1,7 +1,5 @@
 """Models to benchmark: checking a choice, finding the model, and loading its scorer."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,7 +27,7 @@ from training.benchmarks.scorers.architecture import (
     load_scorer,
     require_prompts_fit,
 )
-from training.benchmarks.scorers.dpr import JOINED_BY, Dpr, require_half, require_halves
+from training.benchmarks.scorers.dpr import Dpr, require_half, require_halves
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.interface import OWN_PROMPTS, Prompts, Random, Scorer, TfIdf
 from training.benchmarks.scorers.late_interaction import LateInteraction
@@ -43,7 +41,7 @@ from training.benchmarks.scorers.prompted.wording import (
     installed,
     wording_of,
 )
-from training.models.display_names import short_name
+from training.models.display_names import JOINED_BY, short_name
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}

@@ -1,7 +1,5 @@
 """A user's choice of a model to benchmark, and what determines its scores besides its files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The size of a benchmark's data and the speed of earlier runs, for time estimates."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
@@ -68,15 +66,6 @@ class RunPace(NamedTuple):
     def per_second(self) -> float:
         """Units per second."""
         return self.units / self.seconds
-
-
-def units(size: Size, architecture: str) -> float:
-    """The work that a model's time is proportional to: characters or prompts."""
-    if architecture == CHAT:
-        return size.prompts
-    if architecture == Causal.architecture:
-        return size.prompt_letters
-    return size.pair_letters if architecture in READ_PAIRS else size.letters
 
 
 def took(
@@ -164,6 +153,15 @@ class Size(NamedTuple):
             for words in (wording, installed())
         )
         return self.prompt_letters + self.prompts * (used - usual)
+
+
+def units(size: Size, architecture: str) -> float:
+    """The work that a model's time is proportional to: characters or prompts."""
+    if architecture == CHAT:
+        return size.prompts
+    if architecture == Causal.architecture:
+        return size.prompt_letters
+    return size.pair_letters if architecture in READ_PAIRS else size.letters
 
 
 def size_of(data: Benchmark[Any]) -> Size:

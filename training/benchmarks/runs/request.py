@@ -1,7 +1,5 @@
 """Requests for benchmark runs (kind benchmark): checks, and an estimate of time and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +12,7 @@ from curation.generation.prompts import seed_prompts
 from curation.generation.request import Budget, Price
 from db.errors import HedgerowError
 from db.models import Run
-from db.runs import create_run, under_way
+from db.runs import create_run, refuse_equal
 from db.settings import Settings
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.harness_tasks import require_task
@@ -101,11 +99,7 @@ def request_benchmarks(
         requested_by=requested_by,
         group=group,
     )
-    for other in under_way(session, KIND):
-        if other.id != run.id and other.parameters == run.parameters:
-            raise HedgerowError(
-                f"Run {other.id} is already measuring the same; wait until it has ended."
-            )
+    refuse_equal(session, run, doing="measuring the same; wait until it has ended")
     return run
 
 

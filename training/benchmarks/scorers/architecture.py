@@ -4,8 +4,6 @@ Sentence-transformers loads any model as any of its classes and fills in missing
 weights. Here such a model is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -214,8 +212,7 @@ def scorer_for(model: Any, architecture: str) -> Scorer:
         HedgerowError: it is a classifier that gives no score.
     """
     kind: Any = SCORERS[architecture]
-    scorer: Scorer = kind(model)
-    return scorer
+    return kind(model)
 
 
 def architecture_of(folder: Path) -> str:

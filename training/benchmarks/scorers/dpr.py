@@ -3,11 +3,9 @@
 The name of such a model joins both names with a plus sign: QUESTION_MODEL+CONTEXT_MODEL.
 """
 
-from __future__ import annotations
-
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -22,11 +20,11 @@ from training.benchmarks.scorers.interface import (
     Pair,
     Progress,
     Scorer,
-    by_length,
-    distinct,
+    batches,
     finite,
+    sides,
 )
-from training.models.display_names import JOINED_BY as JOINED_BY
+from training.models.display_names import JOINED_BY
 
 CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
 """The classes of the two encoders in transformers."""
@@ -116,35 +114,27 @@ class Dpr(Scorer):
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
         """Each distinct text of a side is encoded once."""
-        pairs = self.prompted(pairs, asks)
-        queries, first = distinct([pair[0] for pair in pairs])
-        documents, second = distinct([pair[1] for pair in pairs])
-        total = len(queries) + len(documents)
-
-        def done(number: int) -> None:
-            if on_progress:
-                on_progress(number, total)
-
-        left = _embeddings(self.question, queries, done)
-        right = _embeddings(self.context, documents, lambda number: done(len(queries) + number))
+        its = sides(self.prompted(pairs, asks))
+        of_queries, of_documents = its.progress(on_progress)
+        left = _embeddings(self.question, its.queries, of_queries)
+        right = _embeddings(self.context, its.documents, of_documents)
         if asks == "similarity":
             left, right = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in (left, right))
-        return finite(np.einsum("ij,ij->i", left[first], right[second]))
+        return finite(np.einsum("ij,ij->i", left[its.first], right[its.second]))
 
 
 def _embeddings(
-    encoder: BareTransformer, texts: Sequence[str], done: Callable[[int], None]
+    encoder: BareTransformer, texts: Sequence[str], on_progress: Progress
 ) -> np.ndarray:
     """The pooled output for each text, shape (len(texts), dimension), float64."""
     import torch
 
     model, tokenizer = encoder
     longest = min(model.config.max_position_embeddings, tokenizer.model_max_length)
-    order = by_length(texts, len)
-    found = []
-    for start in range(0, len(order), BATCH):
+    order, found = [], []
+    for numbers in batches(texts, len, size=BATCH, on_progress=on_progress):
         batch = tokenizer(
-            [texts[number] for number in order[start : start + BATCH]],
+            [texts[number] for number in numbers],
             padding=True,
             truncation=True,
             max_length=longest,
@@ -152,6 +142,6 @@ def _embeddings(
         )
         with torch.inference_mode():
             pooled = model(**batch.to(model.device)).pooler_output
+        order += numbers
         found.append(pooled.double().cpu().numpy())
-        done(min(start + BATCH, len(order)))
     return np.concatenate(found)[np.argsort(order)]

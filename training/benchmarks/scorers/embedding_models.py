@@ -16,9 +16,10 @@ from training.benchmarks.scorers.interface import (
     Progress,
     Prompts,
     Scorer,
-    by_length,
+    batches,
     distinct,
     finite,
+    sides,
 )
 
 if TYPE_CHECKING:
@@ -84,8 +85,7 @@ class BiEncoder(Scorer):
 
     def _similarities(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """The similarities by the model's own function."""
-        found: np.ndarray = self.model.similarity_pairwise(first, second).numpy()
-        return found
+        return self.model.similarity_pairwise(first, second).numpy()
 
     def _embeddings(self, sides: list[Side], on_progress: Progress | None) -> np.ndarray:
         """The embeddings of these texts. Embeddings of the previous call are reused."""
@@ -154,41 +154,37 @@ class Sparse(Scorer):
             from sklearn.preprocessing import normalize  # noqa: PLC0415
 
             texts, rows = distinct([text for pair in pairs for text in pair])
-            vectors = normalize(self._vectors(texts, self.model.encode, None, on_progress))
+            vectors = normalize(_vectors(texts, self.model.encode, None, on_progress))
             return _products(vectors[rows[::2]], vectors[rows[1::2]])
-        queries, first = distinct([pair[0] for pair in pairs])
-        documents, second = distinct([pair[1] for pair in pairs])
-        before = self.given_prompts
-        left = self._vectors(queries, self.model.encode_query, before.query, None)
-        right = self._vectors(documents, self.model.encode_document, before.document, on_progress)
+        its, before = sides(pairs), self.given_prompts
+        left = _vectors(its.queries, self.model.encode_query, before.query, None)
+        right = _vectors(its.documents, self.model.encode_document, before.document, on_progress)
         if self.model.similarity_fn_name == COSINE:
             from sklearn.preprocessing import normalize  # noqa: PLC0415
 
             left, right = normalize(left), normalize(right)
-        return _products(left[first], right[second])
+        return _products(left[its.first], right[its.second])
 
-    def _vectors(
-        self, texts: Sequence[str], encode: Any, prompt: str | None, on_progress: Progress | None
-    ) -> Any:
-        """The texts' vectors as a sparse SciPy matrix, shape (len(texts), vocabulary)."""
-        from scipy.sparse import csr_array, vstack  # noqa: PLC0415
 
-        order = by_length(texts, len)
-        parts = []
-        for start in range(0, len(order), BATCH):
-            batch = [texts[number] for number in order[start : start + BATCH]]
-            found = encode(
-                batch,
-                prompt=prompt,
-                batch_size=BATCH,
-                show_progress_bar=False,
-                save_to_cpu=True,
-                convert_to_sparse_tensor=False,
-            )
-            parts.append(csr_array(found.float().numpy()))
-            if on_progress:
-                on_progress(min(start + BATCH, len(order)), len(order))
-        return vstack(parts, format="csr")[np.argsort(order)]
+def _vectors(
+    texts: Sequence[str], encode: Any, prompt: str | None, on_progress: Progress | None
+) -> Any:
+    """The texts' vectors as a sparse SciPy matrix, shape (len(texts), vocabulary)."""
+    from scipy.sparse import csr_array, vstack  # noqa: PLC0415
+
+    order, parts = [], []
+    for batch in batches(texts, len, size=BATCH, on_progress=on_progress):
+        found = encode(
+            [texts[number] for number in batch],
+            prompt=prompt,
+            batch_size=BATCH,
+            show_progress_bar=False,
+            save_to_cpu=True,
+            convert_to_sparse_tensor=False,
+        )
+        order += batch
+        parts.append(csr_array(found.float().numpy()))
+    return vstack(parts, format="csr")[np.argsort(order)]
 
 
 def _products(left: Any, right: Any) -> np.ndarray:
@@ -222,10 +218,11 @@ class Cross(Scorer):
         import torch
 
         pairs = self.prompted(pairs, asks)
-        order = by_length(pairs, lambda pair: len(pair[0]) + len(pair[1]))
         scores = np.empty(len(pairs), dtype=np.float64)
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
+        by_both = batches(
+            pairs, lambda pair: len("".join(pair)), size=BATCH, on_progress=on_progress
+        )
+        for batch in by_both:
             given = self.model.predict(
                 [pairs[number] for number in batch],
                 batch_size=BATCH,
@@ -233,8 +230,6 @@ class Cross(Scorer):
                 activation_fn=torch.nn.Identity(),
             )
             scores[batch] = given if self._label is None else _log_odds(given, self._label)
-            if on_progress:
-                on_progress(min(start + BATCH, len(order)), len(order))
         return finite(scores)
 
 

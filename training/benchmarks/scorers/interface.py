@@ -1,10 +1,8 @@
 """The interface of everything that scores pairs of texts, and scorers without a model."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
@@ -145,9 +143,50 @@ def distinct(texts: Sequence[Key]) -> tuple[list[Key], np.ndarray]:
     return list(places), np.array(rows, dtype=np.int64)
 
 
-def by_length(items: Sequence[Unit], length: Callable[[Unit], int]) -> list[int]:
-    """Indices of the items, the longest first, so that batches need little padding."""
-    return sorted(range(len(items)), key=lambda number: -length(items[number]))
+def batches(
+    items: Sequence[Unit],
+    length: Callable[[Unit], int],
+    *,
+    size: int,
+    on_progress: Progress | None = None,
+) -> Iterator[list[int]]:
+    """Indices of the items in batches, the longest first, so that batches need little padding.
+
+    Args:
+        size: the maximum number of items in a batch.
+        on_progress: called after each batch.
+    """
+    order = sorted(range(len(items)), key=lambda number: -length(items[number]))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+        if on_progress:
+            on_progress(min(start + size, len(order)), len(order))
+
+
+class Sides(NamedTuple):
+    """The distinct queries and documents of pairs, and the places of each pair's texts in them."""
+
+    queries: list[str]
+    documents: list[str]
+    first: np.ndarray
+    second: np.ndarray
+
+    def progress(self, on_progress: Progress | None) -> tuple[Progress, Progress]:
+        """What to call for the queries, and then for the documents: both are parts of one work."""
+        before, total = len(self.queries), len(self.queries) + len(self.documents)
+
+        def report(done: int) -> None:
+            if on_progress:
+                on_progress(done, total)
+
+        return lambda done, _: report(done), lambda done, _: report(before + done)
+
+
+def sides(pairs: Sequence[Pair]) -> Sides:
+    """The two sides of pairs, so that each distinct text of a side is encoded once."""
+    queries, first = distinct([pair[0] for pair in pairs])
+    documents, second = distinct([pair[1] for pair in pairs])
+    return Sides(queries, documents, first, second)
 
 
 def finite(scores: np.ndarray) -> np.ndarray:

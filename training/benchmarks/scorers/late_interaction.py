@@ -14,8 +14,9 @@ from training.benchmarks.scorers.interface import (
     Pair,
     Progress,
     Scorer,
-    distinct,
+    batches,
     finite,
+    sides,
 )
 
 if TYPE_CHECKING:
@@ -67,44 +68,18 @@ class LateInteraction(Scorer):
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
     ) -> np.ndarray:
         """MaxSim of each pair. Each distinct text of a side is encoded once."""
-        queries, first = distinct([pair[0] for pair in pairs])
-        documents, second = distinct([pair[1] for pair in pairs])
-        total = len(queries) + len(documents)
+        its = sides(pairs)
+        of_queries, of_documents = its.progress(on_progress)
         before = self.given_prompts if asks == "relevance" else OWN_PROMPTS
-
-        def done(number: int) -> None:
-            if on_progress:
-                on_progress(number, total)
-
-        encode, other = self.model.encode_query, self.model.encode_document
-        left = self._vectors(queries, encode, before.query, 0, done)
-        right = self._vectors(documents, other, before.document, len(queries), done)
+        left = _vectors(its.queries, self.model.encode_query, before.query, of_queries)
+        right = _vectors(its.documents, self.model.encode_document, before.document, of_documents)
         scores = np.empty(len(pairs), dtype=np.float64)
         for start in range(0, len(pairs), SCORED_AT_ONCE):
             part = slice(start, start + SCORED_AT_ONCE)
             scores[part] = self.model.similarity_pairwise(
-                [left[row] for row in first[part]], [right[row] for row in second[part]]
+                [left[row] for row in its.first[part]], [right[row] for row in its.second[part]]
             ).numpy()
         return finite(scores)
-
-    def _vectors(
-        self, texts: Sequence[str], encode: Any, prompt: str | None, before: int, done: Any
-    ) -> list[np.ndarray]:
-        """One matrix per text, with one row per token."""
-        order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
-        found: dict[int, np.ndarray] = {}
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            vectors = encode(
-                [texts[number] for number in batch],
-                prompt=prompt,
-                batch_size=BATCH,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
-            found.update(zip(batch, vectors, strict=True))
-            done(before + len(found))
-        return [found[number] for number in range(len(texts))]
 
     def tokens(self, query: str, document: str) -> TokenMatrix:
         """The tokens of a query and a document and their similarities, for a heat map."""
@@ -124,3 +99,20 @@ class LateInteraction(Scorer):
         ids = raw["input_ids"].cpu()[mask].tolist()
         names = self.model.tokenizer.convert_ids_to_tokens(ids)
         return tuple(names), raw["token_embeddings"].float().cpu()[mask].numpy()
+
+
+def _vectors(
+    texts: Sequence[str], encode: Any, prompt: str | None, on_progress: Progress
+) -> list[np.ndarray]:
+    """One matrix per text, with one row per token."""
+    found: dict[int, np.ndarray] = {}
+    for batch in batches(texts, len, size=BATCH, on_progress=on_progress):
+        vectors = encode(
+            [texts[number] for number in batch],
+            prompt=prompt,
+            batch_size=BATCH,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        found.update(zip(batch, vectors, strict=True))
+    return [found[number] for number in range(len(texts))]

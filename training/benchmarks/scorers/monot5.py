@@ -1,7 +1,5 @@
 """T5 as a reranker: monoT5 (Nogueira et al., Findings of EMNLP 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -10,7 +8,7 @@ import numpy as np
 from curation.encoders.loading import BareTransformer, load_transformer
 from db.errors import HedgerowError
 from training.benchmarks.definition import Asks
-from training.benchmarks.scorers.interface import Pair, Progress, Scorer, by_length, finite
+from training.benchmarks.scorers.interface import Pair, Progress, Scorer, batches, finite
 
 T5 = "T5ForConditionalGeneration"
 
@@ -52,14 +50,10 @@ class MonoT5(Scorer):
     ) -> np.ndarray:
         """The log probability of 'true', normalised over 'true' and 'false'."""
         inputs = self._inputs(self.prompted(pairs, asks))
-        order = by_length(inputs, len)
         scores = np.empty(len(pairs), dtype=np.float64)
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
+        for batch in batches(inputs, len, size=BATCH, on_progress=on_progress):
             false, true = self._logits([inputs[number] for number in batch]).T
             scores[batch] = -np.logaddexp(0.0, false - true)
-            if on_progress:
-                on_progress(min(start + BATCH, len(order)), len(order))
         return finite(scores)
 
     def _inputs(self, pairs: Sequence[Pair]) -> list[list[int]]:
@@ -81,8 +75,7 @@ class MonoT5(Scorer):
                 attention_mask=padded["attention_mask"].to(self.model.device),
                 decoder_input_ids=start.to(self.model.device),
             )
-        logits: np.ndarray = given.logits[:, 0, self._answers].double().cpu().numpy()
-        return logits
+        return given.logits[:, 0, self._answers].double().cpu().numpy()
 
 
 def _answers(tokenizer: Any) -> list[int]:

@@ -1,7 +1,5 @@
 """Benchmarks of two common forms: a text with its right answer, and pairs with human scores."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +9,10 @@ import numpy as np
 
 from db.errors import HedgerowError
 from training.benchmarks.definition import (
+    RIGHT,
+    TIED,
+    UNANSWERED,
+    WRONG,
     Benchmark,
     ItemResult,
     MetricKind,
@@ -25,7 +27,7 @@ from training.benchmarks.file_reading import FileRecord, at_least_one, records, 
 # Benchmarks of sentence pairs with human scores: the correlation with a model's similarities.
 
 
-SCORED, UNANSWERED = "scored", "unanswered"
+SCORED = "scored"
 
 MOST_GRADES = 12
 """Maximum number of different scores for which mean similarities are reported separately."""
@@ -143,9 +145,6 @@ def _check(pairs: Iterable[ScoredPair], place: Path | str) -> None:
 # -- Benchmarks whose items are a text, the correct answer, and wrong ones ------------------------
 
 
-RIGHT, WRONG, TIED = "right", "wrong", "tied"
-
-
 class FirstRight(Benchmark[Question]):
     """The share of items whose correct candidate, the first one, scores higher than all others.
 
@@ -183,11 +182,10 @@ class FirstRight(Benchmark[Question]):
         """Right if no wrong candidate scores as high as the right one."""
         right, tied = above(scores[0][:1], scores[0][1:])
         whole = answered(scores)
-        wrong = TIED if tied else WRONG
         others = {f"wrong {place}": text for place, text in enumerate(item.candidates[1:], start=1)}
         return ItemResult(
             key=str(number),
-            outcome=RIGHT if right else wrong if whole else UNANSWERED,
+            outcome=self.outcome(right, tied, whole),
             right=right,
             tied=tied,
             answered=whole,

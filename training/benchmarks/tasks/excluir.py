@@ -1,7 +1,5 @@
 """ExcluIR: queries that exclude a document, which must rank below the requested one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -9,7 +7,15 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from db.errors import HedgerowError
-from training.benchmarks.definition import Benchmark, ItemResult, Question, above, answered
+from training.benchmarks.definition import (
+    TIED,
+    UNANSWERED,
+    Benchmark,
+    ItemResult,
+    Question,
+    above,
+    answered,
+)
 from training.benchmarks.file_reading import (
     FileRecord,
     at_least_one,
@@ -19,7 +25,7 @@ from training.benchmarks.file_reading import (
     source_or_hub,
 )
 
-RIGHT, EXCLUDED, TIED, UNANSWERED = "right rank", "excluded first", "tied", "unanswered"
+RIGHT_RANK = "right rank"
 
 QUERIES, CORPUS = "test_manual_final.json", "corpus.json"
 
@@ -48,7 +54,7 @@ class ExcluIR(Benchmark[Exclusion]):
     metric = "right rank"
     chance = 50.0
     asks = "relevance"
-    outcomes = (RIGHT, EXCLUDED, TIED, UNANSWERED)
+    outcomes = (RIGHT_RANK, "excluded first", TIED, UNANSWERED)
     published_items = 3452
     expects = f"ExcluIR's {QUERIES}, a list of entries with RQ_rewrite and corpus_sub_index"
 
@@ -75,10 +81,9 @@ class ExcluIR(Benchmark[Exclusion]):
         """Right, or the excluded document ranks first."""
         right, tied = above(scores[0][:1], scores[0][1:])
         whole = answered(scores)
-        wrong = TIED if tied else EXCLUDED
         return ItemResult(
             key=item.key,
-            outcome=RIGHT if right else wrong if whole else UNANSWERED,
+            outcome=self.outcome(right, tied, whole),
             right=right,
             tied=tied,
             answered=whole,

@@ -1,7 +1,5 @@
 """NevIR: two documents that differ in a negation, and a query that fits each of them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -11,6 +9,8 @@ import numpy as np
 from curation.language.negation import find_negators
 from curation.language.tokens import analyse
 from training.benchmarks.definition import (
+    TIED,
+    UNANSWERED,
     Benchmark,
     ItemResult,
     PartMark,
@@ -20,7 +20,7 @@ from training.benchmarks.definition import (
 )
 from training.benchmarks.file_reading import HUB, at_least_one, records, source_or_hub
 
-CORRECT, REVERSED, TIED, UNANSWERED = "correct", "reversed", "tied", "unanswered"
+CORRECT, REVERSED = "correct", "reversed"
 NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"
 """The outcomes of Figure 4, with `ONE` for a pair whose negated document cannot be determined."""
 

@@ -1,7 +1,5 @@
 """Hedgerow's own benchmark: the families of a release's test split."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +12,10 @@ from curation.release import triples
 from db.errors import HedgerowError
 from db.models import Polarity, Split
 from training.benchmarks.definition import (
+    RIGHT,
+    TIED,
+    UNANSWERED,
+    WRONG,
     Benchmark,
     ItemResult,
     PartMark,
@@ -21,8 +23,6 @@ from training.benchmarks.definition import (
     above,
     answered,
 )
-
-RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
 
 POSITIVE, NEGATIVE, PAIRS = "positive type", "negative type", "pair of types"
 """The breakdowns: each type against all of the other side, and each pair of types."""
@@ -126,7 +126,7 @@ class Hedgerow(Benchmark[Kin]):
         named = _named(item.variants)
         return ItemResult(
             key=item.uid,
-            outcome=RIGHT if right else TIED if tied else WRONG if whole else UNANSWERED,
+            outcome=self.outcome(right, tied, whole),
             right=right,
             tied=tied,
             answered=whole,

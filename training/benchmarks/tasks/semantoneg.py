@@ -1,7 +1,5 @@
 """SemAntoNeg, and test suites like it from the user's own sentences or a release."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +13,8 @@ from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Split
 from training.benchmarks.definition import (
+    TIED,
+    UNANSWERED,
     Benchmark,
     ItemResult,
     PartMark,
@@ -39,8 +39,6 @@ CHANGES = ("antonym", "negation", "both")
 """What the candidates change, by label (Figure 2). The right one changes both."""
 
 ARTICLES = frozenset({"a", "an", "the"})
-
-TIED, UNANSWERED = "tied", "unanswered"
 
 ANTONYMS = "antonyms"
 """The breakdown by the two adjectives of an item."""

@@ -5,8 +5,6 @@ adjective's antonym from WordNet, and both. As in the paper, people should proof
 because an antonym may not fit the sentence. Sentences without forms are reported with the reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import tempfile
 import time
@@ -18,11 +19,15 @@ from filelock import FileLock, Timeout
 
 from db.columns import now
 from db.errors import HedgerowError
+from db.execution import WAITING, RunContext
 from db.named_files import expanded
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+
+STUDY = re.compile(r"(?:llm-)?study-(\d+)")
+"""The group of a study's runs, for the two kinds of studies."""
 
 WAIT_SECONDS = 0.5
 """Seconds between two checks whether the device is free."""
@@ -114,6 +119,21 @@ def device_to_oneself(
         yield
     finally:
         held.release()
+
+
+@contextmanager
+def own_device(context: RunContext) -> Iterator[None]:
+    """The device for the whole of a run, which says meanwhile that it waits for others."""
+    share_the_processor()
+    run = context.run
+    # A study's runs take turns with others: each has waited since the study started.
+    since = run.started_at if STUDY.fullmatch(run.group) else run.created_at
+
+    def wait() -> None:
+        context.update(0, 0, WAITING)
+
+    with device_to_oneself(wait, lock=context.settings.training_lock, since=since):
+        yield
 
 
 def _taken_in_turn(lock: FileLock, is_next: Callable[[float], bool]) -> bool:

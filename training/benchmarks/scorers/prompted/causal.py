@@ -55,8 +55,7 @@ class Causal(Prompted):
             HedgerowError: the chat template can't be used, or the model's weights are damaged.
         """
         found = self._logarithms(prompts, [f"{number:.1f}" for number in GRID], on_progress)
-        rated: np.ndarray = np.exp(_shares(found)) @ np.array(GRID)
-        return rated
+        return np.exp(_shares(found)) @ np.array(GRID)
 
     def chosen(
         self, prompts: Sequence[str], choices: int, *, on_progress: Progress | None = None

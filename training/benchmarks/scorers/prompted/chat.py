@@ -1,7 +1,5 @@
 """Chat models behind a server, which write their answers (HedgeTriple, §5.2)."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re

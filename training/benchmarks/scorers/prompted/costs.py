@@ -1,7 +1,5 @@
 """The cost of a run's chat models, and the check of its budget before each request."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """The base class of scorers that send prompts to a language model."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -159,19 +157,14 @@ def pair_prompts(pairs: Sequence[tuple[str, str]], wording: Wording) -> list[str
 
 
 def distinct_prompts(
-    questions: Sequence[Question],
-    *,
-    asks: Asks,
-    paraphrases: bool = False,
-    wording: Wording | None = None,
+    questions: Sequence[Question], *, asks: Asks, paraphrases: bool = False
 ) -> list[str]:
-    """The distinct prompts for these questions."""
-    wording = wording or installed()
+    """The distinct prompts for these questions, with the installed templates."""
     name = prompt_for(questions, asks=asks, paraphrases=paraphrases)
     if name == "similarity":
         pairs = [(text, other) for text, candidates in questions for other in candidates]
-        return list(dict.fromkeys(pair_prompts(pairs, wording)))
-    return list(dict.fromkeys(choice_prompts(questions, name, wording)))
+        return list(dict.fromkeys(pair_prompts(pairs, installed())))
+    return list(dict.fromkeys(choice_prompts(questions, name, installed())))
 
 
 class OrderBias(NamedTuple):

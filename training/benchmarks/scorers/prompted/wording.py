@@ -1,7 +1,5 @@
 """The prompts for measuring language models, in the chosen versions."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -90,8 +88,7 @@ class Wording(NamedTuple):
 
     def of(self, name: MeasuringName) -> Template:
         """The template of a prompt."""
-        found: Template = getattr(self, name)
-        return found
+        return getattr(self, name)
 
     @property
     def named(self) -> dict[MeasuringName, Template]:

@@ -1,7 +1,5 @@
 """`FamilyLoss`, the loss over families as a module for sentence-transformers' trainer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -10,15 +8,15 @@ import torch  # noqa: TID253  (the base class)
 from sentence_transformers import SentenceTransformer  # noqa: TID253
 from torch import Tensor, nn  # noqa: TID253
 
-from hedgerow.losses.contrastive import (
+from training.losses.contrastive import (
     BIBTEX,
     NEGATION_MARGIN,
     ORDER_WEIGHT,
     SCALE,
     contrastive,
+    rows_of,
     weights_for,
 )
-from hedgerow.losses.families import Batch
 
 
 class FamilyLoss(nn.Module):
@@ -79,7 +77,7 @@ class FamilyLoss(nn.Module):
         self.negation_margin = negation_margin
         self.order_weight = order_weight
         self.symmetric = symmetric
-        self._weights = weights_for(
+        self.weights = weights_for(
             symmetric=symmetric, negation_margin=negation_margin, order_weight=order_weight
         )
 
@@ -104,13 +102,22 @@ class FamilyLoss(nn.Module):
                 "data_collator=FamilyCollator(model.preprocess) to the trainer."
             )
         found = [self.model(features)["sentence_embedding"] for features in sentence_features]
-        present = labels[:, :, 0] >= 0
-        text, role = labels[present].T
-        batch = Batch([], text, present.nonzero()[:, 0], role)
         # Half precision would round cosines by as much as the levels differ.
         with torch.autocast(found[0].device.type, enabled=False):
             embeddings = nn.functional.normalize(torch.cat(found).float(), dim=1)
-            return contrastive(embeddings, batch, scale=self.scale, weights=self._weights)
+            return self.compute_loss_from_embeddings(embeddings, labels)
+
+    def compute_loss_from_embeddings(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Compute the loss of a batch that is already encoded.
+
+        Args:
+            embeddings: (distinct texts, dimensions), float32, with unit length.
+            labels: as in `forward`, on the same device.
+
+        Returns:
+            A scalar, at least 0.
+        """
+        return contrastive(embeddings, rows_of(labels), scale=self.scale, weights=self.weights)
 
     def get_config_dict(self) -> dict[str, Any]:
         """The arguments of the loss, for the model card."""

@@ -1,11 +1,50 @@
-"""Reading rows of a data set as families."""
+"""Families: an anchor with all its variants, and how they are read from rows of a data set."""
 
-from __future__ import annotations
+from collections.abc import Collection, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
 
-from collections.abc import Collection, Mapping
-from typing import Any
 
-from hedgerow.losses.families import Member, Role
+class Role(IntEnum):
+    """Role of a text in relation to its family's anchor."""
+
+    ANCHOR = 0
+    PARAPHRASE = 1
+    HEDGE = 2
+    UNSUPPORTED = 3
+    NEGATION = 4
+
+
+POSITIVE = (Role.PARAPHRASE, Role.HEDGE)
+"""The roles that state the same proposition as the anchor."""
+
+LEVELS = (Role.PARAPHRASE, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
+"""The roles of variants, from the one that should be closest to the anchor."""
+
+
+class Member(NamedTuple):
+    """A text of a family.
+
+    Attributes:
+        type_id: the variant type; empty for an anchor.
+        source: the name of an anchor's source; empty for a variant.
+    """
+
+    text: str
+    role: Role
+    type_id: str = ""
+    source: str = ""
+
+
+Family = Sequence[Member]
+"""The anchor, then its variants."""
+
+
+def has_contrast(family: Family) -> bool:
+    """Whether the family has at least one positive and one negation."""
+    roles = {member.role for member in family}
+    return Role.NEGATION in roles and not roles.isdisjoint(POSITIVE)
+
 
 ANCHOR = "anchor"
 """The column of the anchor's text."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from hedgerow.losses.families import LEVELS, POSITIVE, Batch, Role
+from training.losses.families import LEVELS, POSITIVE, Role
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,7 +77,28 @@ def weights_for(*, symmetric: bool, negation_margin: float, order_weight: float)
     return Weights(pairs, room=negation_margin, order=order_weight)
 
 
-def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weights) -> Tensor:
+class Rows(NamedTuple):
+    """The members of a batch's families, one per row.
+
+    Attributes:
+        text: (rows,) index of each row's text among the embeddings.
+        family: (rows,) number of each row's family.
+        role: (rows,) ``Role`` of each row's text.
+    """
+
+    text: Tensor
+    family: Tensor
+    role: Tensor
+
+
+def rows_of(labels: Tensor) -> Rows:
+    """The rows of labels that `batches.labelled` made."""
+    present = labels[:, :, 0] >= 0
+    text, role = labels[present].T
+    return Rows(text, present.nonzero()[:, 0], role)
+
+
+def contrastive(embeddings: Tensor, batch: Rows, *, scale: float, weights: Weights) -> Tensor:
     """The mean over all (query, positive) of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))).
 
     s is ``scale`` times the cosine. The negatives n of a query are the texts on the opposite side
@@ -90,7 +111,7 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
 
     Args:
         embeddings: (distinct texts, dimensions), with unit length.
-        batch: the family and role of each text, on the same device as the embeddings.
+        batch: the text, family and role of each row, on the same device as the embeddings.
         scale: the reciprocal of the temperature.
         weights: the weight of each comparison and term.
 
@@ -127,7 +148,7 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     return total
 
 
-def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
+def _disorder(cosines: Tensor, batch: Rows, weights: Weights) -> Tensor:
     """The order penalty: how far consecutive levels fall short of the margin between them.
 
     For each two consecutive levels in `LEVELS`, the farthest text of the nearer level is compared
