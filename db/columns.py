@@ -1,16 +1,17 @@
-"""Column types and SQL expressions that behave the same on SQLite and PostgreSQL."""
+"""Conventions of all tables; column types and SQL that behave the same on SQLite and PostgreSQL."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Integer
+from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Index, Integer, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Mapped
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlmodel import Field, SQLModel
 
 _Value = TypeVar("_Value")
 Columns = TypeVarTuple("Columns")
@@ -18,6 +19,21 @@ Columns = TypeVarTuple("Columns")
 
 JsonColumn: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 """JSON, stored as JSONB on PostgreSQL."""
+
+# Named constraints, so that later migrations can change them on every database.
+SQLModel.metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+# Values for rows that are older than the column.
+FROM_THE_START = {"server_default": text("1")}
+FALSE = {"server_default": false()}
+ZERO = {"server_default": text("0")}
+EMPTY = {"server_default": text("''")}
+NONE_YET = {"server_default": text("'[]'")}
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -64,6 +80,17 @@ def not_null(column: Mapped[_Value | None]) -> Mapped[_Value]:
 def now() -> datetime:
     """The current time by this machine's clock, in UTC."""
     return datetime.now(UTC)
+
+
+def time_stamp() -> Any:
+    """A column with the time at which its row is created."""
+    return Field(default_factory=now, sa_type=UtcDateTime)
+
+
+def index_where_set(table: str, column: str) -> Index:
+    """A partial index of a column that is NULL in most rows, over the other rows."""
+    where = text(f"{column} IS NOT NULL")
+    return Index(f"ix_{table}_{column}", column, sqlite_where=where, postgresql_where=where)
 
 
 class db_now(FunctionElement[datetime]):
