@@ -8,9 +8,9 @@ import typer
 from cli.options import open_home
 from cli.terminal import AsJson, DryRun, show, table_of
 from curation.decisions import merging, people_by_id
+from curation.decisions.coefficients import FEWEST
 from curation.decisions.reviewers import find_person, people, rename_person
 from curation.decisions.roles import Role, set_role
-from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people_statistics import (
     COLUMNS,

@@ -11,13 +11,13 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.decisions.coefficients import FEWEST, Estimate
 from curation.decisions.history import not_retracted
 from curation.decisions.reviewers import whose
 from curation.decisions.storing import RULE, chunks, counts_still
-from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.figures import as_text
 from curation.review.agreement.overlap import Overlap, on_gold
-from curation.review.browser_window.pace import PAUSE_SECONDS
+from curation.review.browser_window.queue_position import PAUSE_SECONDS
 from curation.review.calibration.figures import exact_share
 from curation.review.gold.items import gold_items
 from curation.review.gold.practice import Score, scores

@@ -10,11 +10,11 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.coefficients import Estimate
 from curation.decisions.variant_rows import PERSON, RULES
 from curation.decisions.variant_rows import PROVIDER as IMPORTED
 from curation.formatting import counted, markdown_table, percent
 from curation.release.overlap import SIDES
-from curation.review.agreement.estimates import Estimate
 from curation.review.agreement.figures import as_text
 from db.models import Release, ReleaseItem
 

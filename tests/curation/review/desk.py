@@ -16,7 +16,7 @@ from curation.decisions.status import Standing
 from curation.decisions.storing import compute_standing
 from curation.editing.anchors import correct_anchor
 from curation.review import actions
-from curation.review.settling import shown_to_settle
+from curation.review.adjudication import shown_to_settle
 from curation.review.undo import Undone
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -25,6 +25,7 @@ from curation.editing.anchors import correct_anchor
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.review import actions, bulk
+from curation.review.adjudication import contested
 from curation.review.bulk import (
     RULE,
     Applied,
@@ -36,7 +37,6 @@ from curation.review.bulk import (
     parse_rule,
 )
 from curation.review.queue import Order, Queue, among, count_left, next_variant, status_counts
-from curation.review.settling import contested
 from curation.upkeep.kept_values import CHECKS
 from db.columns import now
 from db.engine import reading, writing

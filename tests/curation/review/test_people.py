@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from curation.corpora.corpus import STARTER
 from curation.decisions import people_by_id
 from curation.decisions.history import decided_by, history, last_actions
-from curation.decisions.leases import Holder, on_other_screens, take
+from curation.decisions.leases import Holder, Screen, on_other_screens
 from curation.decisions.merging import merge
 from curation.decisions.notes import add_note, notes
 from curation.decisions.reviewers import (
@@ -187,7 +187,7 @@ def test_after_a_merge_the_later_verdict_counts_until_they_are_separated(spelt: 
 def test_what_a_merged_person_did_belongs_to_the_other(spelt: Desk) -> None:
     other, ada = spelt.people(OTHER, "Ada")
     spelt.write(add_note, WORD, reviewer_id=other, text="Fine.")
-    spelt.write(take, [WORD], window="one", reviewer_id=other)
+    spelt.write(Screen(other, "one").put, [WORD])
     spelt.merge(OTHER, into="Ada")
     assert {past.reviewer for past in spelt.read(history, VERBAL)} == {"Ada"}
     assert {past.reviewer_id for past in spelt.read(history, PHRASE)} == {ada}

@@ -32,8 +32,8 @@ from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.project.settings import PRICES, put_setting
 from curation.release.freezing import create_release
 from curation.review import actions
+from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.browser_window.reading import ReadingState
 from curation.review.bulk import apply_rule, parse_rule
 from curation.review.discussing import mark
 from curation.review.queue import Queue
