@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.decisions.reviewers import is_by, shown_name, whose
-from curation.decisions.storing import counts_still
+from curation.decisions.storing import counts_still, made_by_rule
 from db.models import CueCorrection, Decision, Opinion, Reviewer, ReviewerKind, Variant, Verdict
 
 
@@ -70,6 +70,35 @@ def is_settlement() -> ColumnElement[bool]:
         col(Reviewer.kind) == ReviewerKind.PERSON,
         not_retracted(),
         counts_still(),
+    )
+
+
+def decisions_with(*columns: Any) -> Select[Any]:
+    """SQL: these columns of all decisions, each joined with its variant and its reviewer."""
+    return (
+        select(*columns)
+        .select_from(Decision)
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+    )
+
+
+def is_persons_reading() -> ColumnElement[bool]:
+    """SQL, over ``decisions_with``: the verdict of a person who has read somebody else's variant.
+
+    Left out are settlements, decisions by rule, a person's verdict on a variant that they wrote or
+    edited themselves, and what was undone.
+    """
+    author = aliased(Reviewer)
+    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
+        col(author.id) == col(Variant.author_id)
+    )
+    return and_(
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        ~col(Decision.adjudicates),
+        ~made_by_rule(),
+        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
+        not_retracted(),
     )
 
 

@@ -169,13 +169,21 @@ def check_person(session: Session, name: str) -> None:
         raise HedgerowError(f"'{clean}' is the name of a model reviewer; choose another name.")
 
 
-def rename_person(session: Session, person: Reviewer, name: str) -> None:
+class Renamed(NamedTuple):
+    """A person's old and new name."""
+
+    before: str
+    now: str
+
+
+def rename_person(session: Session, person_id: int, name: str) -> Renamed:
     """Rename a person, also in their earlier decisions.
 
     Raises:
         HedgerowError: the name is empty, too long, reserved, or another reviewer's.
     """
-    clean = _checked(name, else_do="enter another name")
+    person = session.get_one(Reviewer, person_id)
+    before, clean = person.name, _checked(name, else_do="enter another name")
     _refuse_reserved(clean)
     other = get_reviewer(session, clean)
     if other is not None and other.id not in (person.id, person.merged_into_id):
@@ -185,6 +193,7 @@ def rename_person(session: Session, person: Reviewer, name: str) -> None:
         )
     person.name, person.key = clean, name_key(clean)
     session.flush()
+    return Renamed(before, clean)
 
 
 def people(session: Session) -> list[Person]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_sources
-from curation.decisions.history import not_retracted
+from curation.decisions.history import decisions_with, not_retracted
 from curation.decisions.reviewers import whose
 from curation.decisions.storing import RULE, counts_still
 from curation.formatting import counted, percent
@@ -128,15 +128,9 @@ def _counts() -> ColumnElement[bool]:
 
 
 def _decisions(release: Release, *columns: Any) -> Select[*tuple[Any, ...]]:
-    return (
-        select(*columns)
-        .select_from(Decision)
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(
-            col(Decision.decided_at) <= release.created_at,
-            of_sources(selection_of(release).sources),
-        )
+    return decisions_with(*columns).where(
+        col(Decision.decided_at) <= release.created_at,
+        of_sources(selection_of(release).sources),
     )
 
 

@@ -32,16 +32,15 @@ from sqlalchemy import (
     case,
     cast,
     func,
-    or_,
     select,
 )
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_sources
-from curation.decisions.history import not_retracted
+from curation.decisions.history import is_persons_reading
 from curation.decisions.reviewers import whose
-from curation.decisions.storing import counts_still, made_by_rule
+from curation.decisions.storing import counts_still
 from curation.diagnostics.model_verdicts import knew_opinion
 from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
 
@@ -175,20 +174,12 @@ def overlap(session: Session | Connection, sources: Collection[str] = ()) -> Ove
 
 def is_vote() -> ColumnElement[bool]:
     """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a verdict that is a vote."""
-    author = aliased(Reviewer)
-    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
-        col(author.id) == col(Variant.author_id)
-    )
     return and_(
-        col(Reviewer.kind) == ReviewerKind.PERSON,
+        is_persons_reading(),
         col(Variant.retired).is_(False),
-        ~col(Decision.adjudicates),
-        ~made_by_rule(),
         col(Variant.verdicts_by) == "",
-        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
         ~on_gold(),
         counts_still(),
-        not_retracted(),
     )
 
 
