@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, ClassVar, TypeVar, TypeVarTuple
 
 from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Index, Integer, false, text
 from sqlalchemy.dialects.postgresql import JSONB
@@ -93,79 +93,54 @@ def index_where_set(table: str, column: str) -> Index:
     return Index(f"ix_{table}_{column}", column, sqlite_where=where, postgresql_where=where)
 
 
-class db_now(FunctionElement[datetime]):
+class _Expression(FunctionElement[Any]):
+    """An SQL expression that the databases write differently; each subclass has a format."""
+
+    sqlite: ClassVar[str]
+    postgresql: ClassVar[str]
+
+
+@compiles(_Expression)
+def _compiled(element: _Expression, compiler: SQLCompiler, **kw: Any) -> str:
+    written: str = getattr(element, compiler.dialect.name)
+    return written.format(*(compiler.process(clause, **kw) for clause in element.clauses))
+
+
+# The trailing zeros give the six digits that SQLAlchemy stores, so that strings compare.
+_SQLITE_TIME = "%Y-%m-%d %H:%M:%f000"
+
+
+class db_now(_Expression):
     """The current time by the database's clock, which all hosts of a database share."""
 
     type = UtcDateTime()
     inherit_cache = True
-    name = "db_now"
+    sqlite = f"strftime('{_SQLITE_TIME}', 'now')"
+    postgresql = "timezone('utc', clock_timestamp())"
 
 
-@compiles(db_now, "sqlite")
-def _db_now_sqlite(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
-    # The trailing zeros give the six digits that SQLAlchemy stores, so that strings compare.
-    return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
-
-
-@compiles(db_now, "postgresql")
-def _db_now_postgresql(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
-    return "timezone('utc', clock_timestamp())"
-
-
-class db_later(FunctionElement[datetime]):
+class db_later(_Expression):
     """The current time by the database's clock plus this many seconds."""
 
     type = UtcDateTime()
     inherit_cache = True
-    name = "db_later"
+    sqlite = f"strftime('{_SQLITE_TIME}', 'now', {{0}} || ' seconds')"
+    postgresql = "timezone('utc', clock_timestamp()) + {0} * interval '1 second'"
 
 
-@compiles(db_later, "sqlite")
-def _db_later_sqlite(element: db_later, compiler: SQLCompiler, **kw: Any) -> str:
-    seconds = compiler.process(element.clauses, **kw)
-    return f"strftime('%Y-%m-%d %H:%M:%f000', 'now', {seconds} || ' seconds')"
-
-
-@compiles(db_later, "postgresql")
-def _db_later_postgresql(element: db_later, compiler: SQLCompiler, **kw: Any) -> str:
-    seconds = compiler.process(element.clauses, **kw)
-    return f"timezone('utc', clock_timestamp()) + {seconds} * interval '1 second'"
-
-
-class whole(FunctionElement[int]):
-    """The integer part of a number that is not negative."""
+class whole(_Expression):
+    """The integer part of a number that is not negative. PostgreSQL's cast alone would round."""
 
     type = Integer()
     inherit_cache = True
-    name = "whole"
+    sqlite = "CAST({0} AS INTEGER)"
+    postgresql = "CAST(floor({0}) AS INTEGER)"
 
 
-@compiles(whole, "sqlite")
-def _whole_sqlite(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"CAST({compiler.process(element.clauses, **kw)} AS INTEGER)"
-
-
-@compiles(whole, "postgresql")
-def _whole_postgresql(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
-    # A cast alone would round.
-    return f"CAST(floor({compiler.process(element.clauses, **kw)}) AS INTEGER)"
-
-
-class seconds_between(FunctionElement[float]):
+class seconds_between(_Expression):
     """Seconds from the first time to the second."""
 
     type = Float()
     inherit_cache = True
-    name = "seconds_between"
-
-
-@compiles(seconds_between, "sqlite")
-def _seconds_between_sqlite(element: seconds_between, compiler: SQLCompiler, **kw: Any) -> str:
-    first, second = (compiler.process(clause, **kw) for clause in element.clauses)
-    return f"((julianday({second}) - julianday({first})) * 86400)"
-
-
-@compiles(seconds_between, "postgresql")
-def _seconds_between_postgresql(element: seconds_between, compiler: SQLCompiler, **kw: Any) -> str:
-    first, second = (compiler.process(clause, **kw) for clause in element.clauses)
-    return f"CAST(extract(epoch FROM {second} - {first}) AS double precision)"
+    sqlite = "((julianday({1}) - julianday({0})) * 86400)"
+    postgresql = "CAST(extract(epoch FROM {1} - {0}) AS double precision)"

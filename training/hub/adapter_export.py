@@ -15,7 +15,7 @@ from curation.encoders.checkpoint_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, 
 from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from curation.formatting import markdown_table
 from curation.partial_files import clear_partials, new_partial
-from curation.release.export.data_card_text import CITATION
+from curation.release.export.card_sections import CITATION
 from curation.tables.json_values import JsonError, read_json
 from db.errors import HedgerowError
 from db.models import Encoder, Run
