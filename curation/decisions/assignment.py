@@ -170,20 +170,12 @@ def seen_blind(session: Session, variants: Iterable[Variant]) -> set[int]:
     }
 
 
-class Left(NamedTuple):
-    """The number of begun variants of a type and a source that are left for a person."""
-
-    type_id: str
-    source_id: int
-    variants: int
-
-
-def count_begun(session: Session, reviewer_id: int) -> list[Left]:
-    """The begun variants that are left for this person, by type and source."""
+def count_begun(session: Session, reviewer_id: int) -> dict[tuple[str, int], int]:
+    """The number of begun variants that are left for this person, by type and source."""
     by = (col(Variant.type_id), col(Variant.source_id))
     query = (
         select(*by, func.count())
         .where(is_begun(), lacks(col(Variant.verdicts_by), reviewer_id))
         .group_by(*by)
     )
-    return [Left(*row) for row in session.execute(query)]
+    return {(type_id, source): number for type_id, source, number in session.execute(query)}

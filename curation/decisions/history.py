@@ -123,7 +123,12 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
         )
         .order_by(col(Decision.id))
     )
-    cues = _cue_changes(session, variant_id)
+    corrections = session.execute(
+        select(
+            col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
+        ).where(col(CueCorrection.variant_id) == variant_id)
+    )
+    cues = {action_id: CueChange(before, after) for action_id, before, after in corrections}
     return [
         PastDecision(
             action_id=decision.action_id,
@@ -142,16 +147,6 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
         )
         for decision, reviewer_id, name, retracted, counts in rows
     ]
-
-
-def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
-    """Corrections by the id of their action."""
-    query = select(
-        col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
-    ).where(col(CueCorrection.variant_id) == variant_id)
-    return {
-        action_id: CueChange(before, after) for action_id, before, after in session.execute(query)
-    }
 
 
 def latest_of_each(past: Iterable[PastDecision]) -> list[PastDecision]:

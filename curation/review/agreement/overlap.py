@@ -197,9 +197,10 @@ def on_gold() -> ColumnElement[bool]:
 
 def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
     """Type, source, cue and votes, with the number and ids of the variants that share them."""
+    people = select(col(Reviewer.id)).where(col(Reviewer.kind) == ReviewerKind.PERSON)
     several = (
         select(col(Decision.variant_id))
-        .where(col(Decision.reviewer_id).in_(_people()))
+        .where(col(Decision.reviewer_id).in_(people))
         .group_by(col(Decision.variant_id))
         .having(func.min(Decision.reviewer_id) != func.max(Decision.reviewer_id))
         .subquery("several")
@@ -231,10 +232,6 @@ def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
     alike = of_variant.c.type_id, of_variant.c.source_id, of_variant.c.cue, of_variant.c.pattern
     ids = func.aggregate_strings(cast(of_variant.c.id, String), ",")
     return select(*alike, func.count(), ids).group_by(*alike)
-
-
-def _people() -> Select[int]:
-    return select(col(Reviewer.id)).where(col(Reviewer.kind) == ReviewerKind.PERSON)
 
 
 def packed() -> ColumnElement[int]:

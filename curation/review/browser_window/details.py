@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.decisions.history import PastDecision, decided_by, history
-from curation.decisions.notes import WrittenNote, notes, removed_notes
+from curation.decisions.notes import WrittenNote, notes
 from curation.diagnostics.opinions import counting_judges
 from curation.generation.run_report import written_by
 from curation.review.browser_window.shown_now import ReviewWindow
@@ -63,7 +63,7 @@ def details_of(session: Session, window: ReviewWindow, focus: Card, *, hidden: b
         origin=_origin(session, focus, hidden=hidden),
         past=history(session, key),
         written=notes(session, key),
-        removed=removed_notes(session, key),
+        removed=notes(session, key, removed=True),
         marks=mark_events(session, key),
         models=counting_judges(session, key),
         siblings=[

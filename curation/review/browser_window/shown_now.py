@@ -29,7 +29,7 @@ from curation.review.queue import Order, Queue, next_variant
 from curation.review.undo import late_decisions
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Status, Variant
+from db.models import Variant
 
 
 @dataclass(frozen=True)
@@ -233,9 +233,8 @@ class ReviewWindow(QueuePosition):
     def _family(self, session: Session, focus: Card) -> list[Card]:
         """A card's family as far as it can be shown with the card, and the card itself.
 
-        Superseded variants are left out, and retired ones if the card is in use. The result of
-        somebody else's edit is left out while other assigned people still have to decide on the
-        original, because it would reveal the edit.
+        The result of somebody else's edit is left out while other assigned people still have to
+        decide on the original, because it would reveal the edit.
         """
         cards = family(session, focus.variant.anchor_id)
         unfinished = {item.variant.id for item in cards if item.variant.verdicts_by}
@@ -244,8 +243,7 @@ class ReviewWindow(QueuePosition):
             for item in cards
             if item.variant.id == focus.variant.id
             or (
-                item.variant.status != Status.SUPERSEDED
-                and (focus.variant.retired or not item.variant.retired)
+                item.is_shown_with(focus)
                 and (
                     item.variant.parent_id not in unfinished
                     or item.variant.author_id == self.reviewer_id

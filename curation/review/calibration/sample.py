@@ -9,7 +9,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import func, select
@@ -231,12 +231,8 @@ def sampled(session: Session, variants: Iterable[Variant]) -> set[int]:
     query = select(col(Run.result)).where(col(Run.kind) == KIND)
     found: set[int] = set()
     for (result,) in session.execute(query):
-        found.update(by_uid[uid] for uid in by_uid.keys() & _uids(result))
+        found.update(by_uid[uid] for uid in by_uid.keys() & set(result.get("variants", ())))
     return found
-
-
-def _uids(result: dict[str, Any]) -> set[str]:
-    return set(result.get("variants", ()))
 
 
 def left_for(session: Session, variant_ids: Iterable[int], reviewer_id: int) -> set[int]:
