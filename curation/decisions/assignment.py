@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.content_uids import OVERLAP_SALT, bucket
-from curation.decisions.reviewers import person_now, whose
+from curation.decisions.reviewers import person_id_now, person_now
 from curation.project.settings import ASSIGNMENT
 from db.errors import HedgerowError
 from db.models import Reviewer, Setting, Status, Variant
@@ -111,7 +111,7 @@ def lacks(
     people: SQLColumnExpression[str], reviewer_id: int | BindParameter[int]
 ) -> ColumnElement[bool]:
     """SQL: this person is not in the list of people, which is written ',3,7,'."""
-    person = select(whose()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
+    person = select(person_id_now()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
     return ~people.contains("," + cast(person, String) + ",")
 
 

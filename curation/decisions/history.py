@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.decisions.reviewers import is_by, shown_name, whose
+from curation.decisions.reviewers import is_by, person_id_now, shown_name
 from curation.decisions.storing import counts_still, made_by_rule
 from db.models import CueCorrection, Decision, Opinion, Reviewer, ReviewerKind, Variant, Verdict
 
@@ -97,7 +97,7 @@ def is_persons_reading() -> ColumnElement[bool]:
         col(Reviewer.kind) == ReviewerKind.PERSON,
         ~col(Decision.adjudicates),
         ~made_by_rule(),
-        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
+        or_(col(Variant.author_id).is_(None), person_id_now() != writer.scalar_subquery()),
         not_retracted(),
     )
 
@@ -113,7 +113,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
     ``curation.diagnostics.opinions``).
     """
     rows = session.execute(
-        select(Decision, whose(), shown_name(), ~not_retracted(), counts_still())
+        select(Decision, person_id_now(), shown_name(), ~not_retracted(), counts_still())
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
         .where(

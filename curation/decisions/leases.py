@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.reviewers import person_id_now, shown_name
 from db.columns import db_later, db_now
 from db.engine import writing
 from db.models import Lease, Reviewer, Variant
@@ -48,7 +48,7 @@ _GIVE_BACK = delete(Lease).where(
     col(Lease.variant_id).not_in(bindparam("kept", expanding=True)),
 )
 _OTHERS = (
-    select(col(Lease.variant_id), whose(), shown_name())
+    select(col(Lease.variant_id), person_id_now(), shown_name())
     .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
     .where(col(Lease.window) != bindparam("mine"), col(Lease.until) > db_now())
 )

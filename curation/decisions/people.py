@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.reviewers import ensure_reviewer, is_person, whose
+from curation.decisions.reviewers import ensure_reviewer, is_person, person_id_now
 from curation.decisions.roles import Role, lead_ids, set_role
 from curation.decisions.storing import chunks, compute_standing, refresh_status
 from curation.formatting import counted
@@ -157,6 +157,6 @@ def _decided(session: Session, person: Reviewer, *conditions: ColumnElement[bool
         select(col(Variant.id))
         .join(Decision, col(Decision.variant_id) == col(Variant.id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(whose() == person.id, *conditions)
+        .where(person_id_now() == person.id, *conditions)
     )
     return set(session.execute(query.distinct()).scalars())

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.history import decisions_with, is_persons_reading
-from curation.decisions.reviewers import is_by, person_now, whose
+from curation.decisions.reviewers import is_by, person_id_now, person_now
 from curation.decisions.storing import chunks
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
@@ -103,7 +103,7 @@ def _work_of(session: Session, person: int) -> Select[Any]:
 
 def work_done(session: Session) -> dict[tuple[int, str], int]:
     """The number of variants that each person has decided on, by (person, type)."""
-    of_type = (whose(), col(Variant.type_id))
+    of_type = (person_id_now(), col(Variant.type_id))
     query = decisions_with(*of_type, func.count(col(Variant.id).distinct()))
     query = query.where(is_persons_reading()).group_by(*of_type)
     return {(person, type_id): number for person, type_id, number in session.execute(query)}

@@ -241,7 +241,7 @@ def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
     return pairs
 
 
-def whose() -> ColumnElement[int]:
+def person_id_now() -> ColumnElement[int]:
     """SQL, over ``Reviewer``: the id, or that of the person they were merged into."""
     found: ColumnElement[int] = func.coalesce(col(Reviewer.merged_into_id), col(Reviewer.id))
     return found
@@ -251,13 +251,13 @@ def same_person() -> Select[int]:
     """SQL, over ``Reviewer``: the ids of all rows that are the same person as this one."""
     other = aliased(Reviewer)
     other_id = func.coalesce(other.merged_into_id, other.id)
-    return select(col(other.id)).where(other_id == whose()).correlate(Reviewer)
+    return select(col(other.id)).where(other_id == person_id_now()).correlate(Reviewer)
 
 
 def shown_name() -> ColumnElement[str]:
     """SQL, over ``Reviewer``: the name, or that of the person they were merged into."""
     target = aliased(Reviewer)
-    query = select(col(target.name)).where(col(target.id) == whose())
+    query = select(col(target.name)).where(col(target.id) == person_id_now())
     return query.correlate(Reviewer).scalar_subquery()
 
 

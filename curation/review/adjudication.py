@@ -18,7 +18,7 @@ from sqlmodel import col
 
 from curation.anchors.revisions import is_bundled, of_current_revision
 from curation.decisions.history import is_settlement, not_retracted
-from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.reviewers import person_id_now, shown_name
 from curation.decisions.shown_card import ShownCard, find_variant, shown
 from curation.decisions.storing import chunks, counts_still
 from curation.review.gold.items import gold_items
@@ -132,7 +132,7 @@ def _given(session: Session, variant_ids: Collection[int] | Select[int]) -> Iter
     query = (
         select(
             col(Decision.variant_id),
-            whose(),
+            person_id_now(),
             shown_name(),
             col(Decision.verdict),
             col(Decision.reason),

@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from curation.decisions.coefficients import FEWEST, Estimate
 from curation.decisions.history import decisions_with, is_persons_reading, not_retracted
-from curation.decisions.reviewers import reviewer_names, whose
+from curation.decisions.reviewers import person_id_now, reviewer_names
 from curation.decisions.storing import chunks, counts_still
 from curation.review.agreement.figures import as_text
 from curation.review.agreement.overlap import Overlap, on_gold
@@ -132,7 +132,7 @@ def overlapping(found: Overlap) -> dict[int, int]:
 
 def _verdicts(session: Session) -> dict[int, dict[str, Share]]:
     """By person and type, how many verdicts are acceptances."""
-    by = (whose(), col(Variant.type_id), col(Decision.verdict))
+    by = (person_id_now(), col(Variant.type_id), col(Decision.verdict))
     query = decisions_with(*by, func.count()).where(is_persons_reading()).group_by(*by)
     numbers: defaultdict[int, defaultdict[str, list[int]]]
     numbers = defaultdict(lambda: defaultdict(lambda: [0, 0]))
@@ -152,13 +152,13 @@ def _times(session: Session) -> dict[int, dict[int, int]]:
     seconds = seconds_between(col(Decision.shown_at), col(Decision.decided_at))
     tenths = whole(seconds * _TENTHS + 0.5)
     query = (
-        decisions_with(whose(), tenths, func.count(col(Decision.action_id).distinct()))
+        decisions_with(person_id_now(), tenths, func.count(col(Decision.action_id).distinct()))
         .where(
             is_persons_reading(),
             col(Decision.shown_at) <= col(Decision.decided_at),
             seconds <= PAUSE_SECONDS,
         )
-        .group_by(whose(), tenths)
+        .group_by(person_id_now(), tenths)
     )
     found: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for person, tenth, number in session.execute(query):
@@ -198,7 +198,7 @@ def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
     latest: dict[tuple[int, int], bool] = {}
     for ids in chunks(items):
         query = decisions_with(
-            col(Decision.id), col(Decision.variant_id), whose(), col(Decision.verdict)
+            col(Decision.id), col(Decision.variant_id), person_id_now(), col(Decision.verdict)
         ).where(
             col(Decision.variant_id).in_(ids),
             col(Reviewer.kind) == ReviewerKind.PERSON,
@@ -222,7 +222,9 @@ def _before_settlement(session: Session) -> dict[int, Share]:
     counted only there.
     """
     query = (
-        decisions_with(col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict))
+        decisions_with(
+            col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
+        )
         .where(
             col(Decision.adjudicates),
             col(Reviewer.kind) == ReviewerKind.PERSON,
@@ -235,7 +237,7 @@ def _before_settlement(session: Session) -> dict[int, Share]:
     latest: dict[tuple[int, int], bool] = {}
     for ids in chunks(settlements):
         verdicts = decisions_with(
-            col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict)
+            col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
         ).where(col(Decision.variant_id).in_(ids), is_persons_reading(), ~on_gold(), counts_still())
         for variant_id, key, person, verdict in session.execute(
             verdicts.order_by(col(Decision.id))

@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import OwnNote, latest_note, retract_note
-from curation.decisions.reviewers import is_by, shown_name, whose
+from curation.decisions.reviewers import is_by, person_id_now, shown_name
 from curation.decisions.shown_card import quoted
 from curation.decisions.storing import StatusChange, bulk_store_decisions
 from curation.decisions.variant_rows import PERSON
@@ -239,7 +239,7 @@ _OWN = aliased(Decision)
 _LATE = (
     select(
         col(Decision.id),
-        whose(),
+        person_id_now(),
         shown_name(),
         col(Decision.verdict),
         col(Decision.reason),

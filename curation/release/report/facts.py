@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from curation.anchors.revisions import of_sources
 from curation.decisions.history import decisions_with, not_retracted
-from curation.decisions.reviewers import whose
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.storing import RULE, counts_still
 from curation.generation.ledger import cost_rows
 from curation.release.selection import selection_of
@@ -82,9 +82,9 @@ def people(session: Session, release: Release) -> list[Counter[Verdict]]:
     Names are left out because papers are public.
     """
     query = (
-        _decisions(release, whose(), col(Decision.verdict), func.count())
+        _decisions(release, person_id_now(), col(Decision.verdict), func.count())
         .where(is_vote())
-        .group_by(whose(), col(Decision.verdict))
+        .group_by(person_id_now(), col(Decision.verdict))
     )
     found: dict[int, Counter[Verdict]] = {}
     for person, verdict, count in session.execute(query):
@@ -96,7 +96,7 @@ def settled(session: Session, release: Release) -> Settled:
     """Count the conflicts that people settled before the release."""
     numbers = (
         func.count(col(Decision.variant_id).distinct()),
-        func.count(whose().distinct()),
+        func.count(person_id_now().distinct()),
     )
     query = _decisions(release, *numbers).where(
         col(Decision.adjudicates), col(Reviewer.kind) == ReviewerKind.PERSON, _counts()

@@ -39,7 +39,7 @@ from sqlmodel import col
 
 from curation.anchors.revisions import of_sources
 from curation.decisions.history import is_persons_reading
-from curation.decisions.reviewers import whose
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.storing import counts_still
 from curation.diagnostics.model_verdicts import knew_opinion
 from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
@@ -212,14 +212,16 @@ def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
             col(Variant.type_id),
             col(Variant.source_id),
             col(Variant.cue),
-            _joined(whose(), unpacked(func.min(number)), unpacked(func.max(number))).label("vote"),
+            _joined(person_id_now(), unpacked(func.min(number)), unpacked(func.max(number))).label(
+                "vote"
+            ),
         )
         .select_from(several)
         .join(Variant, col(Variant.id) == several.c.variant_id)
         .join(Decision, col(Decision.variant_id) == col(Variant.id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
         .where(is_vote(), of_sources(sources))
-        .group_by(col(Variant.id), whose())
+        .group_by(col(Variant.id), person_id_now())
     )
     votes = of_person.subquery("votes")
     variant = votes.c.id, votes.c.type_id, votes.c.source_id, votes.c.cue

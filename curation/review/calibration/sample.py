@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.history import decided_by, not_retracted
-from curation.decisions.reviewers import whose
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.storing import chunks, counts_still
 from curation.diagnostics.model_verdicts import knew_opinion
 from curation.diagnostics.opinions import find_judge, judged_by
@@ -302,7 +302,7 @@ def blind_verdicts(session: Session, variant_ids: Sequence[int]) -> dict[int, Pe
                 not_retracted(),
                 counts_still(),
             )
-            .group_by(col(Decision.variant_id), whose())
+            .group_by(col(Decision.variant_id), person_id_now())
         )
         query = select(col(Decision.variant_id), col(Decision.verdict)).where(
             col(Decision.id).in_(latest)

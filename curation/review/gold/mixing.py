@@ -14,7 +14,7 @@ from sqlmodel import col
 from curation.content_uids import bucket
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import count_notes
-from curation.decisions.reviewers import is_by, whose
+from curation.decisions.reviewers import is_by, person_id_now
 from curation.decisions.storing import chunks, counts_still
 from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
 from curation.review.cards import Card
@@ -81,7 +81,7 @@ def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> d
             .join(Variant, col(Variant.id) == col(Decision.variant_id))
             .where(
                 col(Decision.variant_id).in_(some),
-                whose() == reviewer_id,
+                person_id_now() == reviewer_id,
                 not_retracted(),
                 counts_still(),
             )

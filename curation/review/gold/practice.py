@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.content_uids import bucket
 from curation.decisions.leases import Screen
-from curation.decisions.reviewers import is_by, whose
+from curation.decisions.reviewers import is_by, person_id_now
 from curation.decisions.storing import chunks
 from curation.project.settings import PRACTISE_FIRST, get_setting
 from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
@@ -199,7 +199,7 @@ def scores(session: Session) -> dict[int, tuple[int, Score]]:
     """By person: the number of their last round, and their score in it."""
     query = (
         select(
-            whose(),
+            person_id_now(),
             col(PracticeAnswer.round),
             col(PracticeAnswer.gold_id),
             col(PracticeAnswer.verdict),
