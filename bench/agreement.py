@@ -44,8 +44,8 @@ from bench.pages import LIMIT_MS, LIMIT_RATIO, ROOT, TIMEOUT
 from bench.projects.disputed import make_disputed
 from bench.projects.furnished import decide_one
 from bench.projects.reviewed import PEOPLE
+from curation.decisions.coefficients import with_alpha, with_kappa
 from curation.overview.project_settings import open_project
-from curation.review.agreement.estimates import with_alpha, with_kappa
 from curation.review.agreement.figures import By, differing, figures, figures_by
 from curation.review.agreement.overlap import Overlap, overlap
 from curation.review.agreement.records import ids_of, records

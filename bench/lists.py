@@ -39,6 +39,7 @@ from bench.projects.disputed import make_disputed
 from bench.projects.reviewed import PEOPLE
 from curation.anchors import lookup
 from curation.anchors.search import SearchKind, find
+from curation.decisions.coefficients import with_alpha, with_kappa
 from curation.decisions.reviewers import people
 from curation.diagnostics import distributions, variant_table
 from curation.diagnostics.acceptance import Dimension, outcomes, reject_reasons
@@ -51,7 +52,6 @@ from curation.overview.project_settings import open_project
 from curation.review import adjudication, discussing
 from curation.review import audit as audit
 from curation.review.adjudication import ConflictOrder
-from curation.review.agreement.estimates import with_alpha, with_kappa
 from curation.review.agreement.figures import By, differing, figures, figures_by
 from curation.review.agreement.overlap import overlap
 from curation.review.agreement.records import ids_of, records
@@ -59,6 +59,7 @@ from curation.review.audit import Filters, Kind
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.calibration.figures import calibration
+from curation.review.drafts import Place
 from curation.review.queue import Order, Queue
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.copying import copy_database
@@ -98,7 +99,7 @@ def _card(queue: Queue, order: Order, engine: Engine) -> object:
     """Open the Review page: the counts and the first card."""
     state = _window(ReviewState, engine)
     state.recount()
-    state.go_to(queue=queue, type_id=None, order=order, family=False)
+    state.go_to(Place(queue, None, None, order, by_family=False))
     view = state.view()
     state.leave()
     return view

@@ -8,10 +8,10 @@ from rich.table import Table
 
 from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
+from curation.decisions.coefficients import Estimate
 from curation.diagnostics.model_verdicts import Agreement, together
 from curation.diagnostics.opinions import Judge
 from curation.formatting import counted
-from curation.review.agreement.estimates import Estimate
 from curation.review.agreement.figures import By, as_text, figures, number, sentences
 from curation.review.agreement.records import COLUMNS, ids_of, records, table
 from curation.review.calibration.consistency import Consistency, consistencies

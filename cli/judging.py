@@ -26,7 +26,7 @@ from curation.generation.judging.opinion_request import MAX_REPEATS
 from curation.generation.prices import dollars, spent_by
 from curation.generation.run_report import in_words
 from curation.review.calibration.consistency import TEMPERATURE
-from curation.review.calibration.figures import PRECISION
+from curation.review.calibration.figures import PRECISION, accept_trusted, count_trusted, trust
 from curation.review.calibration.sample import (
     MAX_SAMPLE,
     SampleRequest,
@@ -34,7 +34,6 @@ from curation.review.calibration.sample import (
     pick_sample,
     store_sample,
 )
-from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
 from curation.validation import checked
 from db.engine import reading, writing
 from db.models import Status

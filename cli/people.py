@@ -7,10 +7,10 @@ import typer
 
 from cli.options import open_home
 from cli.terminal import AsJson, DryRun, show, table_of
-from curation.decisions import merging, people_by_id
+from curation.decisions import people as changes
+from curation.decisions.coefficients import FEWEST
 from curation.decisions.reviewers import find_person, people, rename_person
 from curation.decisions.roles import Role, set_role
-from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people_statistics import (
     COLUMNS,
@@ -66,7 +66,7 @@ def add(
     """Add a person before they begin, for example to give them a role or a quota."""
     _, engine = open_home()
     with writing(engine) as session:
-        added = people_by_id.add(session, name, role)
+        added = changes.add(session, name, role)
     show({"name": added, "role": role}, as_json, f"Added {added} as a {role}.")
 
 
@@ -82,9 +82,7 @@ def change_role(
     """
     _, engine = open_home()
     with writing(engine) as session:
-        found = find_person(session, person)
-        set_role(session, found, role)
-        name = found.name
+        name = set_role(session, find_person(session, person).id, role)
     show({"name": name, "role": role}, as_json, f"{name} is now a {role}.")
 
 
@@ -96,10 +94,7 @@ def rename(
     """Rename a person, also in their earlier decisions."""
     _, engine = open_home()
     with writing(engine) as session:
-        person = find_person(session, old)
-        before = person.name
-        rename_person(session, person, new)
-        now = person.name
+        before, now = rename_person(session, find_person(session, old).id, new)
     show({"before": before, "name": now}, as_json, f"{before} is now called {now}.")
 
 
@@ -116,7 +111,11 @@ def merge(
     """
     _, engine = open_home()
     with reading(engine) as session:
-        plan = merging.plan_merge(session, find_person(session, person), find_person(session, into))
+        ids = {
+            "person": find_person(session, person).id,
+            "into": find_person(session, into).id,
+        }
+        plan = changes.plan_merge(session, **ids)
     lines = plan.in_words()
     if not (yes or dry_run):
         for line in lines:
@@ -124,7 +123,7 @@ def merge(
         typer.confirm("Merge them?", abort=True, err=True)
     if not dry_run:
         with writing(engine) as session:
-            plan = merging.merge(session, find_person(session, person), find_person(session, into))
+            plan = changes.merge(session, **ids)
         lines = [f"{plan.person} and {plan.into} are now one reviewer, {plan.into}."]
     result = {
         "from": plan.person,
@@ -143,8 +142,7 @@ def separate(person: Name, as_json: AsJson = False) -> None:
     """Undo a merge: the person becomes a separate reviewer again."""
     _, engine = open_home()
     with writing(engine) as session:
-        found = find_person(session, person)
-        name, into = found.name, merging.separate(session, found)
+        name, into = changes.separate(session, find_person(session, person).id)
     show(
         {"name": name, "separated_from": into},
         as_json,

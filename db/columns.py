@@ -1,16 +1,17 @@
-"""Column types and SQL expressions that behave the same on SQLite and PostgreSQL."""
+"""Conventions of all tables; column types and SQL that behave the same on SQLite and PostgreSQL."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, ClassVar, TypeVar, TypeVarTuple
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Integer
+from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Index, Integer, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Mapped
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlmodel import Field, SQLModel
 
 _Value = TypeVar("_Value")
 Columns = TypeVarTuple("Columns")
@@ -18,6 +19,21 @@ Columns = TypeVarTuple("Columns")
 
 JsonColumn: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 """JSON, stored as JSONB on PostgreSQL."""
+
+# Named constraints, so that later migrations can change them on every database.
+SQLModel.metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+# Values for rows that are older than the column.
+FROM_THE_START = {"server_default": text("1")}
+FALSE = {"server_default": false()}
+ZERO = {"server_default": text("0")}
+EMPTY = {"server_default": text("''")}
+NONE_YET = {"server_default": text("'[]'")}
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -66,79 +82,65 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class db_now(FunctionElement[datetime]):
+def time_stamp() -> Any:
+    """A column with the time at which its row is created."""
+    return Field(default_factory=now, sa_type=UtcDateTime)
+
+
+def index_where_set(table: str, column: str) -> Index:
+    """A partial index of a column that is NULL in most rows, over the other rows."""
+    where = text(f"{column} IS NOT NULL")
+    return Index(f"ix_{table}_{column}", column, sqlite_where=where, postgresql_where=where)
+
+
+class _Expression(FunctionElement[Any]):
+    """An SQL expression that the databases write differently; each subclass has a format."""
+
+    sqlite: ClassVar[str]
+    postgresql: ClassVar[str]
+
+
+@compiles(_Expression)
+def _compiled(element: _Expression, compiler: SQLCompiler, **kw: Any) -> str:
+    written: str = getattr(element, compiler.dialect.name)
+    return written.format(*(compiler.process(clause, **kw) for clause in element.clauses))
+
+
+# The trailing zeros give the six digits that SQLAlchemy stores, so that strings compare.
+_SQLITE_TIME = "%Y-%m-%d %H:%M:%f000"
+
+
+class db_now(_Expression):
     """The current time by the database's clock, which all hosts of a database share."""
 
     type = UtcDateTime()
     inherit_cache = True
-    name = "db_now"
+    sqlite = f"strftime('{_SQLITE_TIME}', 'now')"
+    postgresql = "timezone('utc', clock_timestamp())"
 
 
-@compiles(db_now, "sqlite")
-def _db_now_sqlite(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
-    # The trailing zeros give the six digits that SQLAlchemy stores, so that strings compare.
-    return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
-
-
-@compiles(db_now, "postgresql")
-def _db_now_postgresql(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
-    return "timezone('utc', clock_timestamp())"
-
-
-class db_later(FunctionElement[datetime]):
+class db_later(_Expression):
     """The current time by the database's clock plus this many seconds."""
 
     type = UtcDateTime()
     inherit_cache = True
-    name = "db_later"
+    sqlite = f"strftime('{_SQLITE_TIME}', 'now', {{0}} || ' seconds')"
+    postgresql = "timezone('utc', clock_timestamp()) + {0} * interval '1 second'"
 
 
-@compiles(db_later, "sqlite")
-def _db_later_sqlite(element: db_later, compiler: SQLCompiler, **kw: Any) -> str:
-    seconds = compiler.process(element.clauses, **kw)
-    return f"strftime('%Y-%m-%d %H:%M:%f000', 'now', {seconds} || ' seconds')"
-
-
-@compiles(db_later, "postgresql")
-def _db_later_postgresql(element: db_later, compiler: SQLCompiler, **kw: Any) -> str:
-    seconds = compiler.process(element.clauses, **kw)
-    return f"timezone('utc', clock_timestamp()) + {seconds} * interval '1 second'"
-
-
-class whole(FunctionElement[int]):
-    """The integer part of a number that is not negative."""
+class whole(_Expression):
+    """The integer part of a number that is not negative. PostgreSQL's cast alone would round."""
 
     type = Integer()
     inherit_cache = True
-    name = "whole"
+    sqlite = "CAST({0} AS INTEGER)"
+    postgresql = "CAST(floor({0}) AS INTEGER)"
 
 
-@compiles(whole, "sqlite")
-def _whole_sqlite(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"CAST({compiler.process(element.clauses, **kw)} AS INTEGER)"
-
-
-@compiles(whole, "postgresql")
-def _whole_postgresql(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
-    # A cast alone would round.
-    return f"CAST(floor({compiler.process(element.clauses, **kw)}) AS INTEGER)"
-
-
-class seconds_between(FunctionElement[float]):
+class seconds_between(_Expression):
     """Seconds from the first time to the second."""
 
     type = Float()
     inherit_cache = True
-    name = "seconds_between"
-
-
-@compiles(seconds_between, "sqlite")
-def _seconds_between_sqlite(element: seconds_between, compiler: SQLCompiler, **kw: Any) -> str:
-    first, second = (compiler.process(clause, **kw) for clause in element.clauses)
-    return f"((julianday({second}) - julianday({first})) * 86400)"
-
-
-@compiles(seconds_between, "postgresql")
-def _seconds_between_postgresql(element: seconds_between, compiler: SQLCompiler, **kw: Any) -> str:
-    first, second = (compiler.process(clause, **kw) for clause in element.clauses)
-    return f"CAST(extract(epoch FROM {second} - {first}) AS double precision)"
+    sqlite = "((julianday({1}) - julianday({0})) * 86400)"
+    postgresql = "CAST(extract(epoch FROM {1} - {0}) AS double precision)"

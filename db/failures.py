@@ -38,6 +38,8 @@ _BY_POSTGRESQL_CLASS = {
 }
 _BY_POSTGRESQL_CODE = {"42501": "forbidden", "42P01": "incomplete", "42703": "incomplete"}
 
+_LOGIN = ("authentication failed", "no password supplied", "does not exist", "pg_hba.conf")
+
 _SENTENCES = {
     "busy": "The database was busy for {seconds} seconds. Nothing was changed; please retry.",
     "full": "The disk is full: the database {where} cannot grow ({reason}); free some space, "
@@ -98,17 +100,11 @@ def _kind(error: DBAPIError) -> str | None:
         return next((kind for key, kind in _BY_SQLITE_NAME.items() if name.startswith(key)), "")
     code = getattr(error.orig, "sqlstate", None)
     if code is not None:
-        known = _BY_POSTGRESQL_CODE.get(code) or _BY_POSTGRESQL_CLASS.get(code[:2])
-        return known
+        return _BY_POSTGRESQL_CODE.get(code) or _BY_POSTGRESQL_CLASS.get(code[:2])
     if error.connection_invalidated or type(error.orig).__name__ == "OperationalError":
-        return _without_code(str(error.orig))
+        # PostgreSQL's client has no code for errors of a connection.
+        return "refused" if any(part in str(error.orig) for part in _LOGIN) else "away"
     return None
-
-
-def _without_code(message: str) -> str:
-    """The kind of a connection error, for which PostgreSQL's client has no code."""
-    login = ("authentication failed", "no password supplied", "does not exist", "pg_hba.conf")
-    return "refused" if any(part in message for part in login) else "away"
 
 
 def _reason(error: DBAPIError, url: URL) -> str:

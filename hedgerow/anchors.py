@@ -10,13 +10,14 @@ from sqlalchemy.orm import Session
 from curation.anchors.lookup import AnchorFilter, find_anchors, source_named
 from curation.editing.anchors import (
     SuspiciousText,
+    carry_over,
     correct_anchor,
     get_anchor,
+    proposals,
     restore_anchors,
     retire_anchors,
 )
 from curation.editing.attributes import set_facts as set_attributes
-from curation.editing.carry_over import carry_over, proposals
 from curation.importing.anchors import AddAnchors
 from curation.importing.labels import parse_meanings
 from curation.tables.table import Format

@@ -15,10 +15,9 @@ from curation.editing.anchors import get_anchor
 from curation.editing.own_variants import write_variant
 from curation.review import actions, discussing
 from curation.review.actions import find_variant
-from curation.review.adjudication import ConflictOrder, GivenVerdict
+from curation.review.adjudication import ConflictOrder, GivenVerdict, shown_to_settle
 from curation.review.adjudication import conflicts as find_conflicts
 from curation.review.bulk import Matches, apply_rule, find_matches, parse_rule
-from curation.review.settling import shown_to_settle
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import check_note, reject_reason

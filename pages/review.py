@@ -6,8 +6,8 @@ import streamlit as st
 
 from curation.decisions.history import actions_since
 from curation.decisions.roles import Role
+from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.browser_window.reading import ReadingState
 from curation.review.browser_window.selection import sample_selection
 from curation.review.queue import Queue
 from pages.components.review import empty_queue, practice_section, queue_choice, read_only
@@ -37,7 +37,7 @@ def _state(reviewer_id: int) -> ReviewState:
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
-        state.know_drafts()
+        state.drafts.read()
         state.find_left(frame.is_window_open, go_there=not _PLACE & set(st.query_params))
         st.session_state[REVIEW_STATE] = state
         frame.release_closed_windows()

@@ -16,13 +16,13 @@ from sqlalchemy.orm import Session
 from curation.encoders.model_folders import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
 from curation.formatting import escape, markdown_table, one_line
 from curation.release.export.card_sections import (
+    CITATION,
     WRITERS,
     overlap_section,
     review_statement,
     writers_of,
     writers_table,
 )
-from curation.release.export.data_card_text import CITATION
 from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Release, Run

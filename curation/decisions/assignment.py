@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.content_uids import OVERLAP_SALT, bucket
-from curation.decisions.reviewers import person_now, whose
+from curation.decisions.reviewers import person_id_now, person_now
 from curation.project.settings import ASSIGNMENT
 from db.errors import HedgerowError
 from db.models import Reviewer, Setting, Status, Variant
@@ -111,7 +111,7 @@ def lacks(
     people: SQLColumnExpression[str], reviewer_id: int | BindParameter[int]
 ) -> ColumnElement[bool]:
     """SQL: this person is not in the list of people, which is written ',3,7,'."""
-    person = select(whose()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
+    person = select(person_id_now()).where(col(Reviewer.id) == reviewer_id).scalar_subquery()
     return ~people.contains("," + cast(person, String) + ",")
 
 
@@ -170,20 +170,12 @@ def seen_blind(session: Session, variants: Iterable[Variant]) -> set[int]:
     }
 
 
-class Left(NamedTuple):
-    """The number of begun variants of a type and a source that are left for a person."""
-
-    type_id: str
-    source_id: int
-    variants: int
-
-
-def count_begun(session: Session, reviewer_id: int) -> list[Left]:
-    """The begun variants that are left for this person, by type and source."""
+def count_begun(session: Session, reviewer_id: int) -> dict[tuple[str, int], int]:
+    """The number of begun variants that are left for this person, by type and source."""
     by = (col(Variant.type_id), col(Variant.source_id))
     query = (
         select(*by, func.count())
         .where(is_begun(), lacks(col(Variant.verdicts_by), reviewer_id))
         .group_by(*by)
     )
-    return [Left(*row) for row in session.execute(query)]
+    return {(type_id, source): number for type_id, source, number in session.execute(query)}

@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from curation.decisions.assignment import Plan, checked_plan, current_plan
 from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import whose
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.storing import chunks, counts_still, made_by_rule, refresh_kept
 from curation.formatting import counted
 from curation.project.settings import ASSIGNMENT, put_setting
@@ -122,7 +122,7 @@ def _verdicts(session: Session) -> dict[int, _Verdicts]:
     query = (
         select(
             col(Decision.variant_id),
-            func.count(whose().distinct()),
+            func.count(person_id_now().distinct()),
             func.max(case((made_by_rule(), 1), else_=0)),
             func.max(case((col(Decision.adjudicates), 1), else_=0)),
         )
@@ -139,7 +139,7 @@ def _verdicts(session: Session) -> dict[int, _Verdicts]:
 
 def _people(session: Session) -> int:
     decided = select(col(Decision.id)).where(col(Decision.reviewer_id) == col(Reviewer.id))
-    query = select(func.count(whose().distinct())).where(
+    query = select(func.count(person_id_now().distinct())).where(
         col(Reviewer.kind) == ReviewerKind.PERSON, decided.exists()
     )
     return session.execute(query).scalar_one()

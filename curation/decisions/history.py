@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.decisions.reviewers import is_by, shown_name, whose
-from curation.decisions.storing import counts_still
+from curation.decisions.reviewers import is_by, person_id_now, shown_name
+from curation.decisions.storing import counts_still, made_by_rule
 from db.models import CueCorrection, Decision, Opinion, Reviewer, ReviewerKind, Variant, Verdict
 
 
@@ -73,6 +73,35 @@ def is_settlement() -> ColumnElement[bool]:
     )
 
 
+def decisions_with(*columns: Any) -> Select[Any]:
+    """SQL: these columns of all decisions, each joined with its variant and its reviewer."""
+    return (
+        select(*columns)
+        .select_from(Decision)
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+    )
+
+
+def is_persons_reading() -> ColumnElement[bool]:
+    """SQL, over ``decisions_with``: the verdict of a person who has read somebody else's variant.
+
+    Left out are settlements, decisions by rule, a person's verdict on a variant that they wrote or
+    edited themselves, and what was undone.
+    """
+    author = aliased(Reviewer)
+    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
+        col(author.id) == col(Variant.author_id)
+    )
+    return and_(
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        ~col(Decision.adjudicates),
+        ~made_by_rule(),
+        or_(col(Variant.author_id).is_(None), person_id_now() != writer.scalar_subquery()),
+        not_retracted(),
+    )
+
+
 def _is_opinion() -> ColumnElement[bool]:
     return select(col(Opinion.decision_id)).where(col(Opinion.decision_id) == Decision.id).exists()
 
@@ -84,7 +113,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
     ``curation.diagnostics.opinions``).
     """
     rows = session.execute(
-        select(Decision, whose(), shown_name(), ~not_retracted(), counts_still())
+        select(Decision, person_id_now(), shown_name(), ~not_retracted(), counts_still())
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
         .where(
@@ -94,7 +123,12 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
         )
         .order_by(col(Decision.id))
     )
-    cues = _cue_changes(session, variant_id)
+    corrections = session.execute(
+        select(
+            col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
+        ).where(col(CueCorrection.variant_id) == variant_id)
+    )
+    cues = {action_id: CueChange(before, after) for action_id, before, after in corrections}
     return [
         PastDecision(
             action_id=decision.action_id,
@@ -113,16 +147,6 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
         )
         for decision, reviewer_id, name, retracted, counts in rows
     ]
-
-
-def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
-    """Corrections by the id of their action."""
-    query = select(
-        col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
-    ).where(col(CueCorrection.variant_id) == variant_id)
-    return {
-        action_id: CueChange(before, after) for action_id, before, after in session.execute(query)
-    }
 
 
 def latest_of_each(past: Iterable[PastDecision]) -> list[PastDecision]:

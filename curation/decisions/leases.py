@@ -7,23 +7,29 @@ reviewers see a message. Expired leases are ignored.
 
 import os
 import socket
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, bindparam, delete, literal, or_, select
+from sqlalchemy import Engine, Executable, bindparam, delete, literal, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.reviewers import person_id_now, shown_name
 from db.columns import db_later, db_now
+from db.engine import writing
 from db.models import Lease, Reviewer, Variant
 from db.runs import has_ended
 
 LEASE = timedelta(minutes=5)
 """How long a card stays leased without activity in its window."""
+
+RENEW_SECONDS = 60.0
+"""Age after which a lease is renewed when the page is redrawn."""
 
 _SERVER = uuid.uuid4().hex
 """An id for this process. In containers, process numbers often repeat."""
@@ -36,25 +42,13 @@ class Holder(NamedTuple):
     name: str
 
 
-class Taken(NamedTuple):
-    """The result of ``take_next``.
-
-    Attributes:
-        variant_id: the leased variant; None if other windows have all that is left.
-        others: the result of ``on_other_screens``.
-    """
-
-    variant_id: int | None
-    others: dict[int, Holder]
-
-
 # Built once: each decision needs these, and building a statement takes longer than executing it.
 _GIVE_BACK = delete(Lease).where(
     col(Lease.window) == bindparam("mine"),
     col(Lease.variant_id).not_in(bindparam("kept", expanding=True)),
 )
 _OTHERS = (
-    select(col(Lease.variant_id), whose(), shown_name())
+    select(col(Lease.variant_id), person_id_now(), shown_name())
     .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
     .where(col(Lease.window) != bindparam("mine"), col(Lease.until) > db_now())
 )
@@ -64,8 +58,7 @@ def _taking(dialect: Any) -> Executable:
     given: dict[str, Any] = {
         name: bindparam(name) for name in ("variant_id", "reviewer_id", "window")
     }
-    until = db_later(literal(LEASE.total_seconds()))
-    rows = dialect.insert(Lease).values(**given, until=until)
+    rows = dialect.insert(Lease).values(**given, until=db_later(literal(LEASE.total_seconds())))
     new = rows.excluded
     statement: Executable = rows.on_conflict_do_update(
         index_elements=["variant_id"],
@@ -78,52 +71,85 @@ def _taking(dialect: Any) -> Executable:
 _TAKE = {"sqlite": _taking(sqlite), "postgresql": _taking(postgresql)}
 
 
-def take(
-    session: Session, variant_ids: Iterable[int], *, window: str, reviewer_id: int
-) -> set[int]:
-    """Lease these variants to a window and release all others that it has.
+def new_window() -> str:
+    """A unique name for a window that also identifies the process that serves it."""
+    return f"{uuid.uuid4().hex}/{_SERVER}/{os.getpid()}/{socket.gethostname()}"
 
-    Returns:
-        The ids that it has now; the others are on another window's screen.
+
+@dataclass
+class Screen:
+    """The leases of one window. Two windows of one reviewer are two screens.
+
+    Attributes:
+        held: ids of the variants on the screen, even if another window has them leased.
+        since: time of the lease (monotonic seconds).
+        others: the variants on other windows' screens at that time.
     """
-    ids = sorted(set(variant_ids))
-    connection = session.connection()
-    connection.execute(_GIVE_BACK, {"mine": window, "kept": ids})
-    if not ids:
-        return set()
-    mine = {"reviewer_id": reviewer_id, "window": window}
-    rows = [{"variant_id": key} | mine for key in ids]
-    return set(connection.execute(_TAKE[connection.dialect.name], rows).scalars())
 
+    reviewer_id: int
+    window: str = field(default_factory=new_window)
+    held: frozenset[int] = frozenset()
+    since: float = 0.0
+    others: dict[int, Holder] = field(default_factory=dict)
 
-def take_next(
-    session: Session,
-    find: Callable[[Collection[int]], int | None],
-    is_left: Callable[[int], bool],
-    *,
-    window: str,
-    reviewer_id: int,
-    by_family: bool = False,
-) -> Taken:
-    """Lease the first variant of a queue that no other window has.
+    def has(self, variant_id: int) -> bool:
+        """Whether this variant is on the screen and its lease is recent."""
+        return variant_id in self.held and time.monotonic() - self.since < RENEW_SECONDS
 
-    Args:
-        find: returns the first variant of the queue, without those in its argument.
-        is_left: whether a variant is still in the queue. On PostgreSQL, another window may decide
-            on it and release it between ``find`` and the lease. SQLite has only one writer.
-        by_family: lease all variants of its anchor, and skip families that others have.
-    """
-    sole_writer = session.get_bind().dialect.name == "sqlite"
-    while True:
-        others = on_other_screens(session, window)
-        found = find(families_of(session, others) if by_family else others.keys())
-        if found is None:
-            take(session, (), window=window, reviewer_id=reviewer_id)
-            return Taken(None, others)
-        ids = families_of(session, [found]) if by_family else {found}
-        taken = take(session, ids, window=window, reviewer_id=reviewer_id)
-        if found in taken and (sole_writer or is_left(found)):
-            return Taken(found, others)
+    def put(self, session: Session, variant_ids: Iterable[int]) -> set[int]:
+        """Lease these variants, and release all others that the window has.
+
+        Returns:
+            The ids that it has now; the others are on another window's screen.
+        """
+        self.others = on_other_screens(session, self.window)
+        return self._take(session, variant_ids)
+
+    def put_next(
+        self,
+        session: Session,
+        find: Callable[[Collection[int]], int | None],
+        is_left: Callable[[int], bool],
+        *,
+        by_family: bool = False,
+    ) -> int | None:
+        """Lease the first variant of a queue that no other window has, and return its id, if any.
+
+        Args:
+            find: returns the first variant of the queue, without those in its argument.
+            is_left: whether a variant is still in the queue. On PostgreSQL, another window may
+                decide on it and release it between ``find`` and the lease. SQLite has only one
+                writer.
+            by_family: lease all variants of its anchor, and skip families that others have.
+        """
+        sole_writer = session.get_bind().dialect.name == "sqlite"
+        while True:
+            self.others = on_other_screens(session, self.window)
+            passed = families_of(session, self.others) if by_family else self.others.keys()
+            found = find(passed)
+            if found is None:
+                self._take(session, ())
+                return None
+            taken = self._take(session, families_of(session, [found]) if by_family else {found})
+            if found in taken and (sole_writer or is_left(found)):
+                return found
+
+    def _take(self, session: Session, variant_ids: Iterable[int]) -> set[int]:
+        self.held, self.since = frozenset(variant_ids), time.monotonic()
+        connection = session.connection()
+        connection.execute(_GIVE_BACK, {"mine": self.window, "kept": sorted(self.held)})
+        if not self.held:
+            return set()
+        mine = {"reviewer_id": self.reviewer_id, "window": self.window}
+        rows = [{"variant_id": key} | mine for key in sorted(self.held)]
+        return set(connection.execute(_TAKE[connection.dialect.name], rows).scalars())
+
+    def clear(self, engine: Engine) -> None:
+        """Release the leases."""
+        if self.held:
+            self.held = frozenset()
+            with writing(engine) as session:
+                release(session, [self.window])
 
 
 def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
@@ -141,20 +167,11 @@ def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
     return set(session.execute(query).scalars())
 
 
-def new_window() -> str:
-    """A unique name for a window that also identifies the process that serves it."""
-    return f"{uuid.uuid4().hex}/{_SERVER}/{os.getpid()}/{socket.gethostname()}"
-
-
-def closed_windows(session: Session) -> set[str]:
-    """The windows with leases whose server process on this host has ended, as after a crash."""
-    windows = session.execute(select(col(Lease.window)).distinct()).scalars()
-    return {window for window in windows if is_closed(window)}
-
-
 def release_closed(session: Session, windows: Collection[str]) -> None:
-    """Release the cards of these windows and of windows whose server has ended."""
-    release(session, {*windows, *closed_windows(session)})
+    """Release the cards of these windows, and of windows whose server process on this host has
+    ended, as after a crash."""
+    leased = session.execute(select(col(Lease.window)).distinct()).scalars()
+    release(session, {*windows, *filter(is_closed, leased)})
 
 
 def is_served_here(window: str) -> bool:

@@ -73,23 +73,12 @@ def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) 
     return note
 
 
-def notes(session: Session, variant_id: int) -> list[WrittenNote]:
-    """The notes on a variant, oldest first."""
-    return _written(session, variant_id, is_kept())
-
-
-def removed_notes(session: Session, variant_id: int) -> list[WrittenNote]:
-    """The notes on a variant that their writers have removed, oldest first."""
-    return _written(session, variant_id, ~is_kept())
-
-
-def _written(
-    session: Session, variant_id: int, condition: ColumnElement[bool]
-) -> list[WrittenNote]:
+def notes(session: Session, variant_id: int, *, removed: bool = False) -> list[WrittenNote]:
+    """The notes on a variant, or those that their writers have removed, oldest first."""
     query = (
         select(shown_name(), col(Note.text), col(Note.created_at))
         .join(Reviewer, col(Reviewer.id) == col(Note.reviewer_id))
-        .where(col(Note.variant_id) == variant_id, condition)
+        .where(col(Note.variant_id) == variant_id, ~is_kept() if removed else is_kept())
         .order_by(col(Note.id))
     )
     return [WrittenNote(*row) for row in session.execute(query)]

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import is_by, person_now, whose
-from curation.decisions.storing import chunks, made_by_rule
+from curation.decisions.history import decisions_with, is_persons_reading
+from curation.decisions.reviewers import is_by, person_id_now, person_now
+from curation.decisions.storing import chunks
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
@@ -94,41 +94,18 @@ def workload(session: Session, reviewer_id: int) -> Workload | None:
     return Workload(person, dict(rows), done)
 
 
-def _is_work() -> ColumnElement[bool]:
-    """SQL, over ``Decision``, ``Reviewer`` and ``Variant``: a decision that counts for quotas."""
-    author = aliased(Reviewer)
-    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
-        col(author.id) == col(Variant.author_id)
-    )
-    return and_(
-        col(Reviewer.kind) == ReviewerKind.PERSON,
-        ~col(Decision.adjudicates),
-        ~made_by_rule(),
-        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
-        not_retracted(),
-    )
-
-
-def _of_people(*columns: Any) -> Select[Any]:
-    return (
-        select(*columns)
-        .select_from(Decision)
-        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .where(_is_work())
-    )
-
-
 def _work_of(session: Session, person: int) -> Select[Any]:
     """The ids and types of the variants that a person has decided on."""
-    query = _of_people(col(Variant.id), col(Variant.type_id))
-    return query.where(is_by(session, Decision.reviewer_id, person)).distinct()
+    query = decisions_with(col(Variant.id), col(Variant.type_id))
+    its = is_by(session, Decision.reviewer_id, person)
+    return query.where(is_persons_reading(), its).distinct()
 
 
 def work_done(session: Session) -> dict[tuple[int, str], int]:
     """The number of variants that each person has decided on, by (person, type)."""
-    of_type = (whose(), col(Variant.type_id))
-    query = _of_people(*of_type, func.count(col(Variant.id).distinct())).group_by(*of_type)
+    of_type = (person_id_now(), col(Variant.type_id))
+    query = decisions_with(*of_type, func.count(col(Variant.id).distinct()))
+    query = query.where(is_persons_reading()).group_by(*of_type)
     return {(person, type_id): number for person, type_id, number in session.execute(query)}
 
 

@@ -169,13 +169,21 @@ def check_person(session: Session, name: str) -> None:
         raise HedgerowError(f"'{clean}' is the name of a model reviewer; choose another name.")
 
 
-def rename_person(session: Session, person: Reviewer, name: str) -> None:
+class Renamed(NamedTuple):
+    """A person's old and new name."""
+
+    before: str
+    now: str
+
+
+def rename_person(session: Session, person_id: int, name: str) -> Renamed:
     """Rename a person, also in their earlier decisions.
 
     Raises:
         HedgerowError: the name is empty, too long, reserved, or another reviewer's.
     """
-    clean = _checked(name, else_do="enter another name")
+    person = session.get_one(Reviewer, person_id)
+    before, clean = person.name, _checked(name, else_do="enter another name")
     _refuse_reserved(clean)
     other = get_reviewer(session, clean)
     if other is not None and other.id not in (person.id, person.merged_into_id):
@@ -185,6 +193,7 @@ def rename_person(session: Session, person: Reviewer, name: str) -> None:
         )
     person.name, person.key = clean, name_key(clean)
     session.flush()
+    return Renamed(before, clean)
 
 
 def people(session: Session) -> list[Person]:
@@ -232,7 +241,7 @@ def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
     return pairs
 
 
-def whose() -> ColumnElement[int]:
+def person_id_now() -> ColumnElement[int]:
     """SQL, over ``Reviewer``: the id, or that of the person they were merged into."""
     found: ColumnElement[int] = func.coalesce(col(Reviewer.merged_into_id), col(Reviewer.id))
     return found
@@ -242,13 +251,13 @@ def same_person() -> Select[int]:
     """SQL, over ``Reviewer``: the ids of all rows that are the same person as this one."""
     other = aliased(Reviewer)
     other_id = func.coalesce(other.merged_into_id, other.id)
-    return select(col(other.id)).where(other_id == whose()).correlate(Reviewer)
+    return select(col(other.id)).where(other_id == person_id_now()).correlate(Reviewer)
 
 
 def shown_name() -> ColumnElement[str]:
     """SQL, over ``Reviewer``: the name, or that of the person they were merged into."""
     target = aliased(Reviewer)
-    query = select(col(target.name)).where(col(target.id) == whose())
+    query = select(col(target.name)).where(col(target.id) == person_id_now())
     return query.correlate(Reviewer).scalar_subquery()
 
 

@@ -88,18 +88,17 @@ def role_of(session: Session, reviewer_id: int) -> Role:
     return session.execute(_role_query(reviewer_id)).scalar_one()
 
 
-def is_lead(session: Session, reviewer_id: int) -> bool:
-    """Whether the person with this id is a lead."""
-    return role_of(session, reviewer_id) is Role.LEAD
-
-
-def set_role(session: Session, person: Reviewer, role: Role) -> None:
+def set_role(session: Session, person_id: int, role: Role) -> str:
     """Change a person's role.
+
+    Returns:
+        Their name.
 
     Raises:
         HedgerowError: they sign in, so that the settings decide; they were merged into another
             person; or they are the last lead.
     """
+    person = session.get_one(Reviewer, person_id)
     if person.identity is not None:
         raise HedgerowError(
             f"'{person.name}' signs in, so HEDGEROW_SIGN_IN_LEADS and "
@@ -113,6 +112,7 @@ def set_role(session: Session, person: Reviewer, role: Role) -> None:
         raise HedgerowError(f"'{person.name}' is the last lead; make somebody else a lead first.")
     person.role = role
     session.flush()
+    return person.name
 
 
 def lead_ids(session: Session) -> set[int]:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.assignment import current_plan
-from curation.decisions.reviewers import whose
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.roles import Role, require
 from curation.decisions.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
@@ -264,7 +264,7 @@ def _votes(
         select(
             col(Decision.variant_id),
             col(Decision.id),
-            whose(),
+            person_id_now(),
             col(Decision.verdict),
             col(Reviewer.kind),
             col(Reviewer.counts),

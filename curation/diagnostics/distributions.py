@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Integer, Select, String, and_, case, cast,
 from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
-from curation.decisions.reviewers import whose
+from curation.decisions.reviewers import person_id_now
 from curation.diagnostics.measures import Flag
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.taxonomy.project_types import select_types_version
@@ -111,7 +111,7 @@ def data_version(session: Session) -> tuple[Any, ...]:
         col(Anchor.retired_at).is_not(None)
     )
     revisions = select(func.count()).select_from(AnchorRevision)
-    reviewers = select(func.sum(cast(col(Reviewer.counts), Integer)), func.sum(whose()))
+    reviewers = select(func.sum(cast(col(Reviewer.counts), Integer)), func.sum(person_id_now()))
     queries = (runs, retired, revisions, reviewers, select_types_version())
     parts = [session.execute(query).one() for query in queries]
     settings = [get_setting(session, key) for key in (THRESHOLD, ACTIVE_ENCODER)]

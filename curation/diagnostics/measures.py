@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import Levenshtein
 
-from curation.anchors.suitability import anchor_problems
+from curation.anchors.checks import anchor_problems
 from curation.diagnostics.hedging import is_flat_hedge, reports_others
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import surface_problems

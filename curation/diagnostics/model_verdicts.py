@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.decisions.coefficients import kappa
 from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import decision_count, whose
+from curation.decisions.reviewers import decision_count, person_id_now
 from curation.decisions.status import Standing
 from curation.decisions.storing import (
     chunks,
@@ -271,7 +271,7 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
             col(Reviewer.kind) == ReviewerKind.PERSON,
             not_retracted(),
         )
-        .group_by(col(Decision.variant_id), whose())
+        .group_by(col(Decision.variant_id), person_id_now())
     )
     query = (
         select(col(Variant.type_id), cell.label("cell"), func.count())

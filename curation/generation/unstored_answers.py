@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from curation.generation.storing import Attempt
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.rescue_files import find_aside, put_aside
+from db.named_files import find_aside, put_aside
 
 STORE_AGAIN_SECONDS = (1.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds to wait before retrying a database that is full, busy or unreachable."""

@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from curation.content_uids import canonical, variant_uid
 from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import LABELS, get_reviewer, whose
+from curation.decisions.reviewers import LABELS, get_reviewer, person_id_now
 from curation.decisions.storing import chunks
 from curation.editing.attributes import moved, splits
 from curation.importing.cells import Judged
@@ -296,7 +296,7 @@ def _given(session: Session, variant_ids: Iterable[int]) -> set[tuple[int, int, 
     found: set[tuple[int, int, Verdict]] = set()
     for some in chunks(variant_ids):
         query = (
-            select(col(Decision.variant_id), whose(), col(Decision.verdict))
+            select(col(Decision.variant_id), person_id_now(), col(Decision.verdict))
             .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
             .where(col(Decision.variant_id).in_(some), not_retracted())
         )

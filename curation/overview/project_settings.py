@@ -107,11 +107,9 @@ def change_threshold(session: Session, value: int) -> bool:
             f"Expected a Levenshtein threshold of 1 to {LARGEST_THRESHOLD:,} characters, "
             f"found {value}."
         )
-    if value == get_setting(session, THRESHOLD):
-        return False
-    put_setting(session, THRESHOLD, value)
-    request_reorder(session)
-    return True
+    if changed := put_setting(session, THRESHOLD, value):
+        request_reorder(session)
+    return changed
 
 
 def count_without_active_cosine(session: Session) -> int:
@@ -155,11 +153,9 @@ def change_encoder(session: Session, settings: Settings, typed: str) -> bool:
         HedgerowError: it is not a text encoder, judging by its files, which are not loaded.
     """
     name = encoder_name(session, settings, typed)
-    if name == get_setting(session, ACTIVE_ENCODER):
-        return False
-    put_setting(session, ACTIVE_ENCODER, name)
-    request_reorder(session)
-    return True
+    if changed := put_setting(session, ACTIVE_ENCODER, name):
+        request_reorder(session)
+    return changed
 
 
 # -- Open the project's database ------------------------------------------------------------------

@@ -54,11 +54,12 @@ def get_setting(session: Session, key: str) -> Any:
     return DEFAULTS[key] if row is None else row.value
 
 
-def put_setting(session: Session, key: str, value: Any) -> None:
-    """Store a setting; ``key`` is one of ``DEFAULTS``."""
-    if key not in DEFAULTS:
-        raise KeyError(key)
+def put_setting(session: Session, key: str, value: Any) -> bool:
+    """Store a setting, and return whether it changed; ``key`` is one of ``DEFAULTS``."""
+    if value == get_setting(session, key):
+        return False
     session.merge(Setting(key=key, value=value))
+    return True
 
 
 def active_encoder_id(session: Session) -> int | None:

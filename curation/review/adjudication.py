@@ -1,7 +1,12 @@
-"""Variants in conflict with each person's verdict, and settled conflicts."""
+"""Conflicts: the variants in conflict with each person's verdict, settling them, and settled ones.
+
+A conflict is settled with a decision that outranks the verdicts that contradict each other. It is
+stored as an adjudication (see ``curation.decisions.status``). Until it is undone, other decisions
+on the variant change nothing, so a later decision on a settled variant must settle it again.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from operator import itemgetter
@@ -13,9 +18,12 @@ from sqlmodel import col
 
 from curation.anchors.revisions import is_bundled, of_current_revision
 from curation.decisions.history import is_settlement, not_retracted
-from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.reviewers import person_id_now, shown_name
+from curation.decisions.shown_card import ShownCard, find_variant, shown
 from curation.decisions.storing import chunks, counts_still
+from curation.review.gold.items import gold_items
 from curation.review.queue import Queue, in_queue
+from db.errors import HedgerowError
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -23,6 +31,7 @@ from db.models import (
     Reviewer,
     ReviewerKind,
     Source,
+    Status,
     Variant,
     Verdict,
 )
@@ -108,10 +117,13 @@ class Settled(NamedTuple):
 
 def verdicts_on(session: Session, variant_ids: Iterable[int]) -> dict[int, list[GivenVerdict]]:
     """People's decisions on these variants that count, including settlements, oldest first."""
+    return _by_variant(given for ids in chunks(variant_ids) for given in _given(session, ids))
+
+
+def _by_variant(verdicts: Iterable[GivenVerdict]) -> dict[int, list[GivenVerdict]]:
     found: dict[int, list[GivenVerdict]] = defaultdict(list)
-    for ids in chunks(variant_ids):
-        for given in _given(session, ids):
-            found[given.variant_id].append(given)
+    for given in verdicts:
+        found[given.variant_id].append(given)
     return found
 
 
@@ -120,7 +132,7 @@ def _given(session: Session, variant_ids: Collection[int] | Select[int]) -> Iter
     query = (
         select(
             col(Decision.variant_id),
-            whose(),
+            person_id_now(),
             shown_name(),
             col(Decision.verdict),
             col(Decision.reason),
@@ -181,15 +193,15 @@ def ranked(
     Ties are broken by the number of verdicts, then by age. As in every queue, the user's own
     anchors come before those of bundled corpora.
     """
-    disputes = _disputes(session, type_ids=type_ids, source_id=source_id)
-    query = _in_conflict(session, type_ids, source_id).add_columns(is_bundled(col(Source.name)))
+    wanted = _in_conflict(session, type_ids, source_id)
+    verdicts = _by_variant(_given(session, wanted))
+    query = wanted.add_columns(is_bundled(col(Source.name)))
     rows = session.execute(query.join(Source, col(Source.id) == col(Variant.source_id))).all()
-
-    def key(row: tuple[int, int]) -> _SortKey:
-        variant_id, bundled = row
-        return _sort_key(variant_id, bundled, disputes.get(variant_id, (0, 0)))
-
-    return [variant_id for variant_id, _ in sorted(((row[0], row[1]) for row in rows), key=key)]
+    keys = (
+        _sort_key(variant_id, bundled, _dispute(latest_of_each(verdicts.get(variant_id, ()))))
+        for variant_id, bundled in rows
+    )
+    return [variant_id for *_, variant_id in sorted(keys)]
 
 
 def _sort_key(variant_id: int, bundled: int, dispute: tuple[int, int]) -> _SortKey:
@@ -209,31 +221,9 @@ def _in_conflict(
     return query
 
 
-def _disputes(
-    session: Session, *, type_ids: Sequence[str] | None, source_id: int | None
-) -> Mapping[int, tuple[int, int]]:
-    """For each variant in conflict: how many contradict the most frequent verdict, of how many."""
-    ids = _in_conflict(session, type_ids, source_id)
-    query = (
-        select(col(Decision.variant_id), whose(), col(Decision.verdict), col(Decision.child_id))
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(
-            col(Decision.variant_id).in_(ids),
-            col(Reviewer.kind) == ReviewerKind.PERSON,
-            not_retracted(),
-            counts_still(),
-        )
-        .order_by(col(Decision.id))
-    )
-    latest: dict[int, dict[int, tuple[Verdict, int | None]]] = defaultdict(dict)
-    for variant_id, person, verdict, child_id in session.execute(query):
-        latest[variant_id][person] = (verdict, child_id)
-    return {variant_id: _dispute(verdicts.values()) for variant_id, verdicts in latest.items()}
-
-
-def _dispute(verdicts: Iterable[tuple[Verdict, object]]) -> tuple[int, int]:
-    numbers = Counter(verdicts)
+def _dispute(verdicts: Iterable[GivenVerdict]) -> tuple[int, int]:
+    """How many people contradict the most frequent verdict, of how many."""
+    numbers = Counter((one.verdict, one.wording and one.wording.uid) for one in verdicts)
     people = numbers.total()
     return people - max(numbers.values(), default=0), people
 
@@ -251,13 +241,11 @@ def conflicts(
         type_ids, source_id: only these types and this source; None for all.
     """
     wanted = _in_conflict(session, type_ids, source_id)
-    verdicts: dict[int, list[GivenVerdict]] = defaultdict(list)
-    for verdict in _given(session, wanted):
-        verdicts[verdict.variant_id].append(verdict)
+    verdicts = _by_variant(_given(session, wanted))
     found = {}
     for row in _texts(session, wanted):
         given = latest_of_each(verdicts.get(row.id, ()))
-        dispute = _dispute((one.verdict, one.wording and one.wording.uid) for one in given)
+        dispute = _dispute(given)
         since = max((one.decided_at for one in given), default=None)
         found[_sort_key(row.id, row.bundled, dispute)] = Conflict(
             row.uid, row.type_id, row.source, row.anchor, row.text, dispute[0], since, tuple(given)
@@ -329,3 +317,52 @@ def _settled(row: _Texts, given: Sequence[GivenVerdict]) -> Settled:
     settlement = [one for one in given if one.settles][-1]
     rest = tuple(one for one in given if one is not settlement)
     return Settled(row.id, row.uid, row.type_id, row.anchor, row.text, settlement, rest)
+
+
+def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
+    """The ids of the variants that are in conflict or whose conflict has been settled.
+
+    Variants on which assigned people still have to decide are left out.
+    """
+    variants = [variant for variant in variants if not variant.verdicts_by]
+    found = {variant.id for variant in variants if variant.status == Status.CONFLICT}
+    # No person has decided on pending variants and on those accepted only by models.
+    decided = [
+        variant.id
+        for variant in variants
+        if variant.status not in (Status.PENDING, Status.CONFLICT) and not variant.model_only
+    ]
+    for ids in chunks(decided):
+        query = (
+            select(col(Decision.variant_id))
+            .join(Variant, col(Variant.id) == col(Decision.variant_id))
+            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+            .where(col(Decision.variant_id).in_(ids), is_settlement())
+        )
+        found.update(session.execute(query).scalars())
+    return frozenset(found)
+
+
+def shown_to_settle(session: Session, uid: str) -> ShownCard:
+    """A showing of the variant with this uid, for a decision that settles it.
+
+    Raises:
+        HedgerowError: there is no such variant, it is not in conflict, or it is a gold item.
+    """
+    variant = find_variant(session, uid)
+    if variant.verdicts_by:
+        raise HedgerowError(
+            f"Not everybody assigned to {uid} has decided yet; wait for them, or change the "
+            "assignment with 'hedgerow review assign'."
+        )
+    if gold_items(session, of=[variant.id]):
+        raise HedgerowError(
+            f"{uid} is a gold item, which settles it; to settle it differently, remove it with "
+            f"'hedgerow review gold remove {uid}'."
+        )
+    if not contested(session, [variant]):
+        raise HedgerowError(
+            f"Expected a variant in conflict, found {uid}, which is {variant.status}; accept or "
+            "reject it instead."
+        )
+    return shown(variant, settles=True)

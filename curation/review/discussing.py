@@ -7,7 +7,7 @@ append-only table.
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -162,8 +162,7 @@ def lift(session: Session, variant_id: int, *, reviewer_id: int) -> None:
 
 def is_marked(session: Session, variant_id: int) -> bool:
     """Whether a variant has an open mark."""
-    query = select(col(DiscussMark.id)).where(col(DiscussMark.variant_id) == variant_id, _is_open())
-    return session.execute(query.limit(1)).first() is not None
+    return bool(open_marks(session, variant_id, limit=1))
 
 
 def open_marks(
@@ -179,13 +178,6 @@ def open_marks(
     Args:
         variant_id, type_id, source_id: only this variant, type and source; None for all.
     """
-    query = _marked(variant_id, type_id, source_id).order_by(col(DiscussMark.id)).limit(limit)
-    return [OpenMark(*row) for row in session.execute(query)]
-
-
-def _marked(
-    variant_id: int | None, type_id: str | None, source_id: int | None
-) -> Select[int, str, str, str, str, Status, str, str, datetime]:
     query = (
         select(
             col(Variant.id),
@@ -211,7 +203,8 @@ def _marked(
         query = query.where(col(Variant.type_id) == type_id)
     if source_id is not None:
         query = query.where(col(Variant.source_id) == source_id)
-    return query
+    query = query.order_by(col(DiscussMark.id)).limit(limit)
+    return [OpenMark(*row) for row in session.execute(query)]
 
 
 def mark_events(session: Session, variant_id: int) -> list[MarkEvent]:

@@ -1,11 +1,12 @@
 """What a reviewer's window keeps in the database: drafts of texts, and its position."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, bindparam, delete, select
+from sqlalchemy import Engine, Executable, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
@@ -13,6 +14,7 @@ from sqlmodel import col
 from curation.decisions import leases
 from curation.review.queue import Order, Queue
 from db.columns import db_now, now
+from db.engine import reading, writing
 from db.models import Draft, ReviewPosition
 
 Fields = Mapping[str, str]
@@ -84,17 +86,75 @@ def keep_draft(
     )
 
 
-def forget_drafts(
-    session: Session, variant_id: int, kinds: Collection[DraftKind], *, reviewer_id: int
-) -> None:
-    """Delete the reviewer's drafts in these editors on this card."""
-    session.execute(
-        delete(Draft).where(
-            col(Draft.reviewer_id) == reviewer_id,
-            col(Draft.variant_id) == variant_id,
-            col(Draft.kind).in_([kind.value for kind in kinds]),
+@dataclass
+class Drafts:
+    """A reviewer's drafts in one window, and that of the open editor.
+
+    Attributes:
+        known: ids of the variants with a draft of this reviewer; a decision on any other needs no
+            look for drafts.
+        begun: form, card and editor of the open editor, and its initial contents.
+        stored: the stored contents of the open editor.
+    """
+
+    engine: Engine
+    reviewer_id: int
+    known: set[int] = field(default_factory=set)
+    begun: tuple[tuple[str, int, DraftKind] | None, dict[str, str]] = (None, {})
+    stored: dict[str, str] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Read which variants have drafts. After that, ``known`` is kept up to date."""
+        with reading(self.engine) as session:
+            self.known = drafted_variants(session, reviewer_id=self.reviewer_id)
+
+    def begin(self, form_id: str, variant_id: int, kind: DraftKind) -> dict[str, str]:
+        """The draft that the open editor starts with; empty if there is none."""
+        form = (form_id, variant_id, kind)
+        if self.begun[0] != form:
+            with reading(self.engine) as session:
+                found = find_draft(session, variant_id, kind, reviewer_id=self.reviewer_id)
+            self.begun, self.stored = (form, found), found
+        return self.begun[1]
+
+    def keep(self, variant_id: int, kind: DraftKind, fields: Fields, *, untouched: Fields) -> None:
+        """Store the contents of the open editor as a draft, unless they equal ``untouched``.
+
+        Raises:
+            HedgerowError: that fails. The browser still has the text.
+        """
+        wanted = {} if fields == untouched else dict(fields)
+        if wanted == self.stored:
+            return
+        with writing(self.engine) as session:
+            if wanted:
+                keep_draft(session, variant_id, kind, wanted, reviewer_id=self.reviewer_id)
+            else:
+                self._delete(session, variant_id, [kind])
+        self.stored = wanted
+        if wanted:
+            self.known.add(variant_id)
+
+    def forget(self, variant_id: int, kinds: Collection[DraftKind]) -> None:
+        """Delete the drafts in these editors."""
+        if variant_id in self.known:
+            with writing(self.engine) as session:
+                self._delete(session, variant_id, kinds)
+        self.begun, self.stored = (None, {}), {}
+
+    def decided(self, session: Session, variant_id: int) -> None:
+        """After a decision on a card, delete drafts of other decisions on it."""
+        if variant_id in self.known:
+            self._delete(session, variant_id, DECIDING)
+
+    def _delete(self, session: Session, variant_id: int, kinds: Collection[DraftKind]) -> None:
+        session.execute(
+            delete(Draft).where(
+                col(Draft.reviewer_id) == self.reviewer_id,
+                col(Draft.variant_id) == variant_id,
+                col(Draft.kind).in_([kind.value for kind in kinds]),
+            )
         )
-    )
 
 
 # -- positions ------------------------------------------------------------------------------------

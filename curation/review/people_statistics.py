@@ -7,17 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import func
+from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import whose
-from curation.decisions.storing import RULE, chunks, counts_still
-from curation.review.agreement.estimates import FEWEST, Estimate
+from curation.decisions.coefficients import FEWEST, Estimate
+from curation.decisions.history import decisions_with, is_persons_reading, not_retracted
+from curation.decisions.reviewers import person_id_now, reviewer_names
+from curation.decisions.storing import chunks, counts_still
 from curation.review.agreement.figures import as_text
 from curation.review.agreement.overlap import Overlap, on_gold
-from curation.review.browser_window.pace import PAUSE_SECONDS
+from curation.review.browser_window.queue_position import PAUSE_SECONDS
 from curation.review.calibration.figures import exact_share
 from curation.review.gold.items import gold_items
 from curation.review.gold.practice import Score, scores
@@ -98,7 +98,7 @@ def person_figures(session: Session) -> list[PersonFigures]:
     verdicts, times = _verdicts(session), _times(session)
     gold, settled, practised = _on_gold(session), _before_settlement(session), scores(session)
     everybody = verdicts.keys() | gold.keys() | settled.keys() | practised.keys()
-    names = _names(session, everybody)
+    names = reviewer_names(session)
     found = []
     for person in everybody:
         accepted = verdicts.get(person, {})
@@ -130,37 +130,10 @@ def overlapping(found: Overlap) -> dict[int, int]:
     return dict(numbers)
 
 
-def _of_a_person() -> ColumnElement[bool]:
-    """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a person's verdict on a single variant.
-
-    Left out are settlements, decisions by rule, and a person's acceptance of their own edit.
-    """
-    author = aliased(Reviewer)
-    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
-        col(author.id) == col(Variant.author_id)
-    )
-    return and_(
-        col(Reviewer.kind) == ReviewerKind.PERSON,
-        ~col(Decision.adjudicates),
-        func.substr(col(Decision.note), 1, len(RULE)) != RULE,
-        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
-        not_retracted(),
-    )
-
-
-def _joined(*columns: Any) -> Any:
-    return (
-        select(*columns)
-        .select_from(Decision)
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-    )
-
-
 def _verdicts(session: Session) -> dict[int, dict[str, Share]]:
     """By person and type, how many verdicts are acceptances."""
-    by = (whose(), col(Variant.type_id), col(Decision.verdict))
-    query = _joined(*by, func.count()).where(_of_a_person()).group_by(*by)
+    by = (person_id_now(), col(Variant.type_id), col(Decision.verdict))
+    query = decisions_with(*by, func.count()).where(is_persons_reading()).group_by(*by)
     numbers: defaultdict[int, defaultdict[str, list[int]]]
     numbers = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for person, type_id, verdict, number in session.execute(query):
@@ -179,13 +152,13 @@ def _times(session: Session) -> dict[int, dict[int, int]]:
     seconds = seconds_between(col(Decision.shown_at), col(Decision.decided_at))
     tenths = whole(seconds * _TENTHS + 0.5)
     query = (
-        _joined(whose(), tenths, func.count(col(Decision.action_id).distinct()))
+        decisions_with(person_id_now(), tenths, func.count(col(Decision.action_id).distinct()))
         .where(
-            _of_a_person(),
+            is_persons_reading(),
             col(Decision.shown_at) <= col(Decision.decided_at),
             seconds <= PAUSE_SECONDS,
         )
-        .group_by(whose(), tenths)
+        .group_by(person_id_now(), tenths)
     )
     found: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for person, tenth, number in session.execute(query):
@@ -224,8 +197,8 @@ def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
     items = {item.variant_id: item for item in gold_items(session, use=GoldUse.MIXED)}
     latest: dict[tuple[int, int], bool] = {}
     for ids in chunks(items):
-        query = _joined(
-            col(Decision.id), col(Decision.variant_id), whose(), col(Decision.verdict)
+        query = decisions_with(
+            col(Decision.id), col(Decision.variant_id), person_id_now(), col(Decision.verdict)
         ).where(
             col(Decision.variant_id).in_(ids),
             col(Reviewer.kind) == ReviewerKind.PERSON,
@@ -249,7 +222,9 @@ def _before_settlement(session: Session) -> dict[int, Share]:
     counted only there.
     """
     query = (
-        _joined(col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict))
+        decisions_with(
+            col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
+        )
         .where(
             col(Decision.adjudicates),
             col(Reviewer.kind) == ReviewerKind.PERSON,
@@ -261,9 +236,9 @@ def _before_settlement(session: Session) -> dict[int, Share]:
     settlements = {row[0]: tuple(row[1:]) for row in session.execute(query)}
     latest: dict[tuple[int, int], bool] = {}
     for ids in chunks(settlements):
-        verdicts = _joined(
-            col(Decision.variant_id), col(Decision.id), whose(), col(Decision.verdict)
-        ).where(col(Decision.variant_id).in_(ids), _of_a_person(), ~on_gold(), counts_still())
+        verdicts = decisions_with(
+            col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
+        ).where(col(Decision.variant_id).in_(ids), is_persons_reading(), ~on_gold(), counts_still())
         for variant_id, key, person, verdict in session.execute(
             verdicts.order_by(col(Decision.id))
         ):
@@ -280,11 +255,6 @@ def _shares(matches: Iterable[tuple[int, bool]]) -> dict[int, Share]:
         before = found[person]
         found[person] = Share(before.number + match, before.of + 1)
     return dict(found)
-
-
-def _names(session: Session, ids: Iterable[int]) -> dict[int, str]:
-    query = select(col(Reviewer.id), col(Reviewer.name)).where(col(Reviewer.id).in_(list(ids)))
-    return dict(session.execute(query).all())
 
 
 COLUMNS = (

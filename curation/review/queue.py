@@ -228,8 +228,7 @@ def count_left(
         {(type_id, source): number for type_id, source, number in session.execute(query)}
     )
     if queue is Queue.PENDING and reviewer_id is not None:
-        for left in count_begun(session, reviewer_id):
-            found[left.type_id, left.source_id] += left.variants
+        found.update(count_begun(session, reviewer_id))
     return dict(found)
 
 

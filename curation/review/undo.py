@@ -1,7 +1,7 @@
 """Undo a reviewer's actions by adding rows, so that nothing is deleted."""
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from sqlmodel import col
 
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import OwnNote, latest_note, retract_note
-from curation.decisions.reviewers import is_by, shown_name, whose
+from curation.decisions.reviewers import is_by, person_id_now, shown_name
 from curation.decisions.shown_card import quoted
-from curation.decisions.storing import StatusChange, bulk_store_decisions, chunks
+from curation.decisions.storing import StatusChange, bulk_store_decisions
 from curation.decisions.variant_rows import PERSON
 from curation.editing.cues import restore_cues
-from curation.review.discussing import OwnMark, latest_mark, undo_mark
+from curation.review.discussing import latest_mark, undo_mark
 from curation.review.drafts import DraftKind, find_draft, keep_draft
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from db.columns import now
@@ -107,14 +107,16 @@ def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -
     )
     if last is None or (after is not None and last.at <= after):
         return None
+    if isinstance(last, _Action):
+        return retract_action(session, last.id, reviewer_id=reviewer_id)
     if isinstance(last, OwnNote):
-        return _remove(session, last)
-    if isinstance(last, OwnMark):
+        retract_note(session, last.id)
+        kind = Done.NOTE
+    else:
         undo_mark(session, last, reviewer_id=reviewer_id)
-        text = session.get_one(Variant, last.variant_id).text
-        done_by_it = Done.LIFT if last.kind is MarkKind.LIFT else Done.MARK
-        return Undone(last.variant_id, text, done_by_it, 0, 1, (), "")
-    return retract_action(session, last.id, reviewer_id=reviewer_id)
+        kind = Done.LIFT if last.kind is MarkKind.LIFT else Done.MARK
+    text = session.get_one(Variant, last.variant_id).text
+    return Undone(last.variant_id, text, kind, 0, 1, (), "")
 
 
 class _Action(NamedTuple):
@@ -132,12 +134,6 @@ def _latest_action(session: Session, reviewer_id: int) -> _Action | None:
     return None if row is None else _Action(*row)
 
 
-def _remove(session: Session, note: OwnNote) -> Undone:
-    retract_note(session, note.id)
-    text = session.get_one(Variant, note.variant_id).text
-    return Undone(note.variant_id, text, Done.NOTE, 0, 1, (), "")
-
-
 def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Undone:
     """Retract all decisions of one action. The text of an edit becomes a draft in the editor.
 
@@ -145,7 +141,8 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
         HedgerowError: this reviewer has no such action, or it has been undone already.
     """
     decisions = session.execute(
-        select(col(Decision.id), col(Decision.variant_id), col(Decision.verdict))
+        select(Decision, col(Variant.version))
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
         .where(
             col(Decision.action_id) == action_id,
             is_by(session, Decision.reviewer_id, reviewer_id),
@@ -157,26 +154,25 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
         raise HedgerowError(
             f"This reviewer has no action '{action_id}' to undo; it may have been undone already."
         )
-    versions = _versions(session, [variant_id for _, variant_id, _ in decisions])
-    first = session.get_one(Decision, decisions[0][0])
+    first = decisions[0][0]
     done = _done(session, first)
     if done is Done.CUE or (first.verdict == Verdict.EDIT and done is not Done.RETYPE):
         _keep_edit(session, first, reviewer_id=reviewer_id)
     action, moment = str(uuid.uuid4()), now()
     rows = [
         {
-            "variant_id": variant_id,
-            "variant_version": versions[variant_id],
+            "variant_id": decision.variant_id,
+            "variant_version": version,
             "reviewer_id": reviewer_id,
             "verdict": Verdict.RETRACT,
             "action_id": action,
-            "retracts_id": decision_id,
+            "retracts_id": decision.id,
             "guideline_version": GUIDELINE_VERSION,
             "decided_at": moment,
         }
-        for decision_id, variant_id, _ in decisions
+        for decision, version in decisions
     ]
-    variants = len(rows) - sum(verdict == Verdict.EDIT for _, _, verdict in decisions)
+    variants = len(rows) - sum(decision.verdict == Verdict.EDIT for decision, _ in decisions)
     changes = bulk_store_decisions(session, rows)
     restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
     text = session.get_one(Variant, first.variant_id).text
@@ -217,14 +213,6 @@ def _done(session: Session, first: Decision) -> Done:
     return Done.ACCEPT
 
 
-def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for some in chunks(ids):
-        query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(some))
-        found |= dict(session.execute(query).all())
-    return found
-
-
 # -- Decisions on a card that another person or window had decided on just before -----------------
 
 
@@ -251,7 +239,7 @@ _OWN = aliased(Decision)
 _LATE = (
     select(
         col(Decision.id),
-        whose(),
+        person_id_now(),
         shown_name(),
         col(Decision.verdict),
         col(Decision.reason),

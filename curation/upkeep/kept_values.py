@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 Find = Callable[[Session, Settings], Found]
-Repair = Callable[[Session, Found], None]
+Repair = Callable[[Session, Found], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +77,6 @@ def _wrong_standing(session: Session) -> Iterator[tuple[int, str]]:
 def _status(session: Session, settings: Settings) -> Found:
     wrong = dict(_wrong_standing(session))
     return Found(len(wrong), next(iter(wrong.values()), ""), tuple(wrong))
-
-
-def _recompute(session: Session, found: Found) -> None:
-    refresh_status(session, found.ids)
 
 
 _SOURCE_OF_ANCHOR: Any = (
@@ -149,7 +145,12 @@ _find_sources, _repair_sources = _differing(col(Variant.source_id), _SOURCE_OF_A
 _find_retired, _repair_retired = _differing(col(Variant.retired), _OUT_OF_USE)
 
 CHECKS = (
-    Check(id="status", title="Status of variants", find=_status, repair=_recompute),
+    Check(
+        id="status",
+        title="Status of variants",
+        find=_status,
+        repair=lambda session, found: refresh_status(session, found.ids),
+    ),
     Check(id="sources", title="Sources of variants", find=_find_sources, repair=_repair_sources),
     Check(id="retired", title="Retired variants", find=_find_retired, repair=_repair_retired),
     Check(
@@ -211,10 +212,6 @@ def _unsearchable(session: Session, settings: Settings) -> Found:
     return Found(total, example)
 
 
-def _index_again(session: Session, found: Found) -> None:
-    rebuild(session)
-
-
 DAMAGE = (
     Check(
         id="integrity",
@@ -228,5 +225,10 @@ DAMAGE = (
         find=_references,
         advice="Another program has changed the database. Restore an earlier backup.",
     ),
-    Check(id="search", title="Search index", find=_unsearchable, repair=_index_again),
+    Check(
+        id="search",
+        title="Search index",
+        find=_unsearchable,
+        repair=lambda session, _: rebuild(session),
+    ),
 )

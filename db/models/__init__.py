@@ -5,34 +5,57 @@ items are append-only: triggers from the migrations refuse to change or delete t
 stored once, and derived columns are documented as such.
 """
 
-from db.models.anchor_tables import Anchor, AnchorRevision, Source, Split
 from db.models.decision_tables import (
     CueCorrection,
     Decision,
     DiscussMark,
+    Draft,
+    GoldItem,
+    GoldUse,
     Lease,
     MarkKind,
     Note,
     NoteRetraction,
     Opinion,
     OpinionLook,
+    PracticeAnswer,
+    Quota,
+    Reviewer,
+    ReviewerKind,
+    ReviewPosition,
+    Setting,
+    TeamRole,
     Verdict,
 )
-from db.models.encoder_tables import (
+from db.models.run_tables import (
+    Answer,
     BenchmarkResult,
+    CallState,
     Encoder,
+    ModelCall,
     Probe,
     ProbeCosine,
     ProbeSet,
+    Run,
+    RunMetric,
+    RunState,
     VariantCosine,
 )
-from db.models.gold_tables import GoldItem, GoldUse, PracticeAnswer
-from db.models.release_tables import Release, ReleaseItem
-from db.models.reviewer_tables import Quota, Reviewer, ReviewerKind, Setting, TeamRole
-from db.models.run_tables import Answer, CallState, ModelCall, Run, RunMetric, RunState
-from db.models.taxonomy_tables import Polarity, PromptVersion, TypeRow, TypeVersion
-from db.models.variant_tables import Diagnostic, Status, Variant
-from db.models.window_tables import Draft, ReviewPosition
+from db.models.variant_tables import (
+    Anchor,
+    AnchorRevision,
+    Diagnostic,
+    Polarity,
+    PromptVersion,
+    Release,
+    ReleaseItem,
+    Source,
+    Split,
+    Status,
+    TypeRow,
+    TypeVersion,
+    Variant,
+)
 
 __all__ = [
     "Anchor",

@@ -1,15 +1,149 @@
-"""Variants, and their measurements without an encoder."""
+"""The taxonomy, anchors with their variants, and releases, which freeze accepted variants."""
 
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ForeignKeyConstraint, Index, Text, select, text
+from sqlalchemy import ForeignKeyConstraint, Index, Text, UniqueConstraint, select, text
 from sqlmodel import Field, SQLModel, col
 
-from db.columns import enum_column
-from db.models.anchor_tables import Anchor
-from db.models.conventions import EMPTY, FALSE, FROM_THE_START, ZERO, time_stamp
+from db.columns import (
+    EMPTY,
+    FALSE,
+    FROM_THE_START,
+    NONE_YET,
+    ZERO,
+    JsonColumn,
+    UtcDateTime,
+    enum_column,
+    time_stamp,
+)
+
+
+class Polarity(StrEnum):
+    """Whether a variant contradicts its anchor, leaves its claim open, or makes the same claim."""
+
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+    POSITIVE = "positive"
+
+
+class TypeRow(SQLModel, table=True):
+    """An entry of the taxonomy; its texts are stored in its versions."""
+
+    __tablename__ = "variant_type"
+
+    id: str = Field(primary_key=True, max_length=40)
+    polarity: Polarity = Field(sa_type=enum_column(Polarity))
+    group: str = Field(max_length=40)
+    ordinal: int
+    version: int = 1
+    origin: str = Field(default="built-in", max_length=40)
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class TypeVersion(SQLModel, table=True):
+    """One version of a variant type: definition, example, prompt line, check and guideline."""
+
+    __tablename__ = "variant_type_version"
+
+    type_id: str = Field(primary_key=True, foreign_key="variant_type.id", max_length=40)
+    version: int = Field(primary_key=True)
+    label: str = Field(max_length=80)
+    definition: str = Field(sa_type=Text)
+    example_anchor: str = Field(sa_type=Text)
+    example: str = Field(sa_type=Text)
+    prompt_line: str = Field(sa_type=Text)
+    surface_check: dict[str, Any] = Field(sa_type=JsonColumn)
+    guideline: str = Field(default="", sa_type=Text)
+    created_at: datetime = time_stamp()
+
+
+class PromptVersion(SQLModel, table=True):
+    """A versioned prompt file or a person's edited copy of one.
+
+    ``examples``: the examples in the prompt, as ``curation.generation.examples.Example``.
+    """
+
+    __tablename__ = "prompt_version"
+    __table_args__ = (UniqueConstraint("name", "version"),)
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=80)
+    version: int
+    template: str = Field(sa_type=Text)
+    parent_id: int | None = Field(default=None, foreign_key="prompt_version.id")
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = time_stamp()
+    examples: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JsonColumn, sa_column_kwargs=NONE_YET
+    )
+
+
+class Split(StrEnum):
+    """The part of a release that an anchor and all its variants belong to."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+class Source(SQLModel, table=True):
+    """The source of anchors: a data set or a file, with its licence."""
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=200, unique=True)
+    licence: str = Field(default="", max_length=200)
+    url: str = Field(default="", max_length=2000)
+    note: str = Field(default="", sa_type=Text)
+    content_hash: str = Field(default="", max_length=64)
+    created_at: datetime = time_stamp()
+
+
+class Anchor(SQLModel, table=True):
+    """An affirmative sentence.
+
+    Its text is stored in its revisions; ``revision`` is the current one. ``document_id`` and
+    ``row_id`` are the ids of its document and of its row in the file that it came from, if the file
+    had any. All anchors of a document of a source are in the same split.
+    """
+
+    __table_args__ = (
+        Index(None, "source_id", "id"),
+        Index(None, "split", "id"),
+        Index(
+            None,
+            "source_id",
+            "document_id",
+            sqlite_where=text("document_id <> ''"),
+            postgresql_where=text("document_id <> ''"),
+        ),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    uid: str = Field(max_length=32, unique=True)
+    revision: int = 1
+    source_id: int = Field(foreign_key="source.id")
+    genre: str = Field(default="", max_length=80)
+    language: str = Field(default="en", max_length=35)
+    split: Split = Field(sa_type=enum_column(Split))
+    document_id: str = Field(default="", max_length=200)
+    row_id: str = Field(default="", max_length=200)
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = time_stamp()
+
+
+class AnchorRevision(SQLModel, table=True):
+    """One revision of an anchor. ``text_uid`` is the uid of this text, for finding duplicates."""
+
+    __tablename__ = "anchor_revision"
+
+    anchor_id: int = Field(primary_key=True, foreign_key="anchor.id")
+    revision: int = Field(default=1, primary_key=True)
+    text: str = Field(sa_type=Text)
+    text_uid: str = Field(max_length=32, index=True)
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = time_stamp()
 
 
 class Status(StrEnum):
@@ -159,3 +293,41 @@ class Diagnostic(SQLModel, table=True):
     flags: int
     check_version: int = 1
     created_at: datetime = time_stamp()
+
+
+class Release(SQLModel, table=True):
+    """A frozen, numbered, content-hashed set of accepted variants."""
+
+    id: int = Field(default=None, primary_key=True)
+    number: int = Field(unique=True)
+    name: str = Field(default="", max_length=200)
+    content_hash: str = Field(max_length=64)
+    taxonomy: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = time_stamp()
+
+
+class ReleaseItem(SQLModel, table=True):
+    """One accepted variant at the time of the release, with its provenance."""
+
+    __tablename__ = "release_item"
+    __table_args__ = (Index(None, "release_id", "split"), Index(None, "variant_uid"))
+
+    id: int = Field(default=None, primary_key=True)
+    release_id: int = Field(foreign_key="release.id")
+    anchor_uid: str = Field(max_length=32)
+    variant_uid: str = Field(max_length=32)
+    anchor: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    type_id: str = Field(max_length=40)
+    polarity: Polarity = Field(sa_type=enum_column(Polarity))
+    cue: str | None = Field(default=None, max_length=200)
+    split: Split = Field(sa_type=enum_column(Split))
+    genre: str = Field(default="", max_length=80)
+    language: str = Field(default="en", max_length=35)
+    source: str = Field(default="", max_length=200)
+    licence: str = Field(default="", max_length=200)
+    document_id: str = Field(default="", max_length=200)
+    row_id: str = Field(default="", max_length=200)
+    provenance: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)

@@ -19,8 +19,8 @@ from starlette.routing import Route
 from curation.overview.counts import project_counts
 from curation.release.contents import release_facts
 from curation.release.export.export_formats import Progress, export_format
-from curation.release.export.release_folder import export_name
-from curation.release.export.streams import TABLE_FILES, table_bytes, zipped
+from curation.release.export.file_formats import TABLE_FILES, table_bytes
+from curation.release.export.release_folder import export_name, zipped
 from curation.release.export.table_rows import cut, read_piece
 from curation.release.freezing import NoSuchRelease, get_release, list_releases
 from curation.taxonomy.project_types import types_version

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import Engine
 
-from curation.release.export import data_card_text
+from curation.release.export import card_sections
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from db.engine import writing
@@ -204,7 +204,7 @@ def test_several_data_sets_and_the_card_of_the_model(
     training.model.save_pretrained(str(tmp_path / "model"))
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert "FamilyLoss" in card and '"negation_margin": 0.12' in card
-    assert BIBTEX in card and BIBTEX == data_card_text.BIBTEX
+    assert BIBTEX in card and BIBTEX == card_sections.BIBTEX
 
 
 def test_without_the_sampler_a_row_that_lacks_something_is_refused(

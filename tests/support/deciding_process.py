@@ -36,8 +36,8 @@ def _review(engine: Engine, name: str, seed: int) -> None:
     while (view := state.view()).focus is not None:
         state.drawn_now()
         shown = state.showings[view.focus.variant.id]
-        state.draft(shown.variant_id, DraftKind.NOTE)
-        state.keep(shown.variant_id, DraftKind.NOTE, {"text": "odd"}, untouched=EMPTY)
+        state.drafts.begin(state.form_id, shown.variant_id, DraftKind.NOTE)
+        state.drafts.keep(shown.variant_id, DraftKind.NOTE, {"text": "odd"}, untouched=EMPTY)
         before = state.recent[-1] if state.recent else ""
         what = chance.random()
         if what < 0.5:

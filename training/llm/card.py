@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.formatting import escape, markdown_table
-from curation.release.export.data_card_text import CITATION
+from curation.release.export.card_sections import CITATION
 from curation.release.question_pairs import NO, PROMPT, YES
 from db.models import Release, Run
 from training.evaluation.figures import LossPoint, loss_curve

@@ -1,4 +1,4 @@
-"""Sections of a data card: agreement, benchmark texts, and who wrote and accepted the variants."""
+"""What data cards, reports and model cards say about a release: tables and sentences."""
 
 from __future__ import annotations
 
@@ -10,60 +10,75 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.coefficients import Estimate
 from curation.decisions.variant_rows import PERSON, RULES
 from curation.decisions.variant_rows import PROVIDER as IMPORTED
-from curation.formatting import counted, markdown_table, percent
+from curation.formatting import markdown_table, percent
 from curation.release.overlap import SIDES
-from curation.review.agreement.estimates import Estimate
+from curation.release.summary import acceptance
 from curation.review.agreement.figures import as_text
 from db.models import Release, ReleaseItem
 
-# -- The section of a data card on the agreement of the release's reviewers -----------------------
+METHOD = """\
+Affirmative sentences (anchors), each with variants that negate it and variants that hedge or
+paraphrase it, for training text encoders that understand *not*. The method is that of *Learning
+Robust Negation Text Representations* (HedgeTriple): the positive of a contrastive triple is a
+hedged variant of the anchor, the negative a negated one, both written by a language model according
+to a linguistic taxonomy (sections 3.1 and 3.2). The type `negated_antonym`, if present, is the kind
+of paraphrase that is the right answer in SemAntoNeg: two reversals that cancel out."""
+
+BIBTEX = """\
+@misc{truong2025learning,
+  title         = {Learning Robust Negation Text Representations},
+  author        = {Truong, Thinh Hung and Verspoor, Karin and Cohn, Trevor and Baldwin, Timothy},
+  year          = {2025},
+  eprint        = {2507.12782},
+  archivePrefix = {arXiv},
+  primaryClass  = {cs.CL}
+}"""
+"""The paper that introduced the method."""
+
+CITATION = f"""\
+```bibtex
+{BIBTEX}
+```"""
 
 
-def agreement_section(summary: Mapping[str, Any], types: Sequence[str]) -> list[str]:
-    """Return the section's paragraphs; empty for a release without agreement figures.
+def acceptance_text(counts: Mapping[str, int]) -> str:
+    """The acceptance of a type's variants as a percentage; '–' if none has been decided."""
+    share = acceptance(counts)
+    return "–" if share is None else percent(share)
 
-    Args:
-        types: the taxonomy's types, in order.
+
+def reasons_of(summary: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """Reason, rejected and edited variants, the most frequent reason first."""
+    rejected, edited = (Counter(summary["reasons"][key]) for key in ("rejected", "edited"))
+    counts = rejected + edited
+    ordered = sorted(counts, key=lambda reason: (-counts[reason], reason))
+    return [(reason, rejected[reason], edited[reason]) for reason in ordered]
+
+
+AGREEMENT_COLUMNS = ("type", "variants", "agreement", "alpha", "kappa", "accepted")
+
+
+def agreement_rows(release: Release) -> list[list[str | int]]:
+    """The agreement by type and over all types, with the columns ``AGREEMENT_COLUMNS``.
+
+    There are no rows without verdicts of several people.
     """
-    found = summary.get("agreement")
-    if found is None:
+    found = release.summary.get("agreement")
+    if not found or not found["variants"]:
         return []
-    several = (
-        f"Two or more people accepted {summary['by_several']:,} of the "
-        f"{counted(summary['variants'], 'released variant')}."
-    )
-    if not found["variants"]:
-        return [
-            "### Agreement",
-            "No two people decided on the same variant independently, so their agreement is "
-            "unknown.",
-            several,
-        ]
-    rows = [[key, found["types"][key]] for key in types if key in found["types"]]
+    by_type = found["types"]
+    rows = [(key, by_type[key]) for key in ordered_types(release) if key in by_type]
     return [
-        "### Agreement",
-        f"Several people decided on {counted(found['variants'], 'variant')}, each without knowing "
-        "the other verdicts. All of these variants are counted, whether or not they were "
-        "released. There are two categories: accepted, and rejected or edited. Agreement is the "
-        "share of pairs of verdicts that agree; alpha is Krippendorff's alpha. Brackets show 95% "
-        "bootstrap intervals over variants.",
-        markdown_table(
-            ["type", "variants", "agreement", "alpha", "kappa", "accepted"],
-            [_agreement_row(key, its) for key, its in (*rows, ("all", found))],
-        ),
-        " ".join(found["meaning"]),
-        several,
+        [name, its["variants"], *_estimates(its), percent(its["accepted"])]
+        for name, its in (*rows, ("all", found))
     ]
 
 
-def _agreement_row(name: str, found: Mapping[str, Any]) -> list[object]:
-    return [name, found["variants"], *estimates(found), percent(found["accepted"])]
-
-
-def estimates(found: Mapping[str, Any]) -> list[str]:
-    """Format agreement, alpha and kappa of a group, with their intervals."""
+def _estimates(found: Mapping[str, Any]) -> list[str]:
+    """Agreement, alpha and kappa of a group, with their intervals."""
     agreement, alpha, kappa = (
         Estimate(found[key], found[f"{key}_low"], found[f"{key}_high"])
         for key in ("agreement", "alpha", "kappa")

@@ -23,6 +23,7 @@ from curation.release.export.table_rows import (
     QUESTIONS,
     TABLES,
     TABLES_OF,
+    QuestionTable,
     Table,
     TableColumn,
     count_rows,
@@ -200,6 +201,9 @@ class _Pairs(ExportFormat):
 
 
 class _Messages(ExportFormat):
+    """Each split as Parquet, and as JSON Lines next to it."""
+
+    table: ClassVar[QuestionTable] = "messages"
     name = "messages"
     label = "Question pairs as chats"
     purpose = (
@@ -209,17 +213,18 @@ class _Messages(ExportFormat):
 
     def write(self, release: ReleaseTables, folder: Path) -> None:
         release.begin_questions()
-        _write_questions("messages", release, folder)
+        table = self.table
+        for split in release.splits(table):
+            path = folder / parquet_path(table, split)
+            path.parent.mkdir(exist_ok=True)
+            write_both(path.parent, split, release.columns(table), release.records(table, split))
 
 
-class _Completion(ExportFormat):
+class _Completion(_Messages):
+    table = "completion"
     name = "completion"
     label = "Question pairs as prompt and completion"
     purpose = "The same questions for a language model without a chat format."
-
-    def write(self, release: ReleaseTables, folder: Path) -> None:
-        release.begin_questions()
-        _write_questions("completion", release, folder)
 
 
 class _OpenAI(ExportFormat):
@@ -245,14 +250,6 @@ class _OpenAI(ExportFormat):
             f"{trained_on.examples:,} examples with about {trained_on.tokens:,} tokens. OpenAI "
             "charges training per token and epoch."
         )
-
-
-def _write_questions(table: Table, release: ReleaseTables, folder: Path) -> None:
-    """Write each split as Parquet at `parquet_path`, and as JSON Lines next to it."""
-    for split in release.splits(table):
-        path = folder / parquet_path(table, split)
-        path.parent.mkdir(exist_ok=True)
-        write_both(path.parent, split, release.columns(table), release.records(table, split))
 
 
 BUILT_IN: dict[str, type[ExportFormat]] = {

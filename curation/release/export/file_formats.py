@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.formatting import tokens
-from curation.release.export.table_rows import MESSAGES, TEXTS, TableColumn
+from curation.release.export.table_rows import MESSAGES, TABLES, TEXTS, StoredTable, TableColumn
 from curation.tables.spreadsheets import csv_lines
 from db.errors import HedgerowError
 
@@ -64,6 +64,35 @@ def jsonl_lines(columns: Sequence[TableColumn], rows: Iterable[Record]) -> Itera
 def write_csv(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(csv_lines([column.name for column in columns], rows))
+
+
+TABLE_FILES: dict[str, StoredTable] = {
+    "triples.jsonl": "triples",
+    "variants.jsonl": "variants",
+    "pairs.csv": "pairs",
+}
+"""Maps the names of the files with an export's tables to the tables."""
+
+CHUNK = 1 << 16
+"""About this many characters are sent at a time. Rows are never split."""
+
+
+def table_bytes(name: str, rows: Iterable[Record]) -> Iterator[bytes]:
+    """Yield the contents of one of ``TABLE_FILES``, byte for byte as in an export."""
+    columns = TABLES[TABLE_FILES[name]]
+    if name.endswith(".csv"):
+        lines = csv_lines([column.name for column in columns], rows)
+    else:
+        lines = jsonl_lines(columns, rows)
+    waiting: list[str] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= CHUNK:
+            yield "".join(waiting).encode()
+            waiting, size = [], 0
+    yield "".join(waiting).encode()
 
 
 # -- Question pairs as files for finetuning programs, and a check of OpenAI's format --------------

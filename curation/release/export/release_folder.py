@@ -8,19 +8,19 @@ of pyarrow, which writes its version into Parquet files.
 
 import json
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sqlalchemy.orm import Session
 
 from curation.decisions.roles import Role, require
 from curation.partial_files import OLD, clear_partials, new_partial
 from curation.release.export.card_sections import writers_of
-from curation.release.export.data_card import card
-from curation.release.export.data_card_text import PLACE
+from curation.release.export.data_card import PLACE, card
 from curation.release.export.export_formats import (
     Progress,
     ReleaseTables,
@@ -289,3 +289,30 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
     entry.external_attr = 0o644 << 16
     with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as sink:
         shutil.copyfileobj(source, sink)
+
+
+def zipped(
+    session: Session,
+    release: Release,
+    format: str,
+    *,
+    compared: Sequence[OverlapWithTest],
+    progress: Progress | None = None,
+) -> BinaryIO:
+    """Return an export as an open, unnamed zip file that is deleted when closed.
+
+    Args:
+        compared, progress: as for ``export_release``.
+
+    Raises:
+        HedgerowError: there is not enough disk space.
+    """
+    with (
+        explained(Path(tempfile.gettempdir())),
+        tempfile.TemporaryDirectory(prefix="hedgerow-") as scratch,
+    ):
+        folder = Path(scratch) / export_name(release, format)
+        export_release(
+            session, release, folder, format=format, compared=compared, progress=progress
+        )
+        return zip_export(folder).open("rb")

@@ -4,7 +4,7 @@ It counts decisions that were made before the release and have not been undone s
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Select, and_, func, select
@@ -12,12 +12,10 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_sources
-from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import whose
+from curation.decisions.history import decisions_with, not_retracted
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.storing import RULE, counts_still
-from curation.formatting import counted, percent
 from curation.generation.ledger import cost_rows
-from curation.release.export.card_sections import estimates
 from curation.release.selection import selection_of
 from curation.review.agreement.overlap import is_vote
 from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Variant, Verdict
@@ -84,9 +82,9 @@ def people(session: Session, release: Release) -> list[Counter[Verdict]]:
     Names are left out because papers are public.
     """
     query = (
-        _decisions(release, whose(), col(Decision.verdict), func.count())
+        _decisions(release, person_id_now(), col(Decision.verdict), func.count())
         .where(is_vote())
-        .group_by(whose(), col(Decision.verdict))
+        .group_by(person_id_now(), col(Decision.verdict))
     )
     found: dict[int, Counter[Verdict]] = {}
     for person, verdict, count in session.execute(query):
@@ -98,7 +96,7 @@ def settled(session: Session, release: Release) -> Settled:
     """Count the conflicts that people settled before the release."""
     numbers = (
         func.count(col(Decision.variant_id).distinct()),
-        func.count(whose().distinct()),
+        func.count(person_id_now().distinct()),
     )
     query = _decisions(release, *numbers).where(
         col(Decision.adjudicates), col(Reviewer.kind) == ReviewerKind.PERSON, _counts()
@@ -128,15 +126,9 @@ def _counts() -> ColumnElement[bool]:
 
 
 def _decisions(release: Release, *columns: Any) -> Select[*tuple[Any, ...]]:
-    return (
-        select(*columns)
-        .select_from(Decision)
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(
-            col(Decision.decided_at) <= release.created_at,
-            of_sources(selection_of(release).sources),
-        )
+    return decisions_with(*columns).where(
+        col(Decision.decided_at) <= release.created_at,
+        of_sources(selection_of(release).sources),
     )
 
 
@@ -209,49 +201,3 @@ class Report(NamedTuple):
                 for section in self.sections
             ],
         }
-
-
-# -- The part of a report on the agreement of the release's reviewers -----------------------------
-
-
-def agreement_blocks(summary: Mapping[str, Any], types: Sequence[str]) -> Iterator[Block]:
-    """Return the paragraphs and tables on agreement.
-
-    Args:
-        types: the taxonomy's types, in order.
-    """
-    found = summary.get("agreement")
-    if found is None:
-        yield (
-            "This release was created before Hedgerow stored agreement figures. Create a "
-            "new release to get them."
-        )
-        return
-    if not found["variants"]:
-        yield (
-            "No two people decided on the same variant independently, so their agreement "
-            "is unknown."
-        )
-        return
-    yield (
-        f"Several people decided on {counted(found['variants'], 'variant')}, each "
-        f"without knowing the other verdicts. {' '.join(found['meaning'])}"
-    )
-    rows = [(key, found["types"][key]) for key in types if key in found["types"]]
-    yield Table(
-        "agreement",
-        "Agreement on the variants that several people decided on independently, "
-        "released or not: the share of pairs of verdicts that agree, Krippendorff's "
-        "alpha, and Cohen's kappa for two people. An edit counts as a rejection. "
-        "Brackets show 95% bootstrap intervals over variants.",
-        ["type", "variants", "agreement", "alpha", "kappa", "accepted"],
-        [_row(key, its) for key, its in (*rows, ("all", found))],
-    )
-    yield (
-        f"Two or more people accepted {summary['by_several']:,} of the "
-        f"{counted(summary['variants'], 'released variant')}."
-    )
-
-
-def _row(name: str, found: Mapping[str, Any]) -> list[str | int]:
-    return [name, found["variants"], *estimates(found), percent(found["accepted"])]

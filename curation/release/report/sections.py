@@ -1,14 +1,22 @@
 """The sections of a report, from the release's own data and the database."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from curation.formatting import counted, escaped, one_line, percent
-from curation.release.export.card_sections import WRITERS, ordered_types, review_statement
-from curation.release.export.data_card_text import BIBTEX, METHOD
+from curation.release.export.card_sections import (
+    AGREEMENT_COLUMNS,
+    BIBTEX,
+    METHOD,
+    WRITERS,
+    acceptance_text,
+    agreement_rows,
+    ordered_types,
+    reasons_of,
+    review_statement,
+)
 from curation.release.report import facts
 from curation.release.report.facts import (
     Block,
@@ -18,10 +26,9 @@ from curation.release.report.facts import (
     Settled,
     Table,
     Written,
-    agreement_blocks,
 )
 from curation.release.selection import selection_of
-from curation.release.summary import OUTCOMES, acceptance
+from curation.release.summary import OUTCOMES
 from db.models import Release, Split, Verdict
 
 _DECIDERS = {
@@ -181,33 +188,24 @@ def _review(release: Release) -> Iterator[Block]:
         "the share accepted as written among those decided without a conflict.",
         ["type", *(outcome.replace("_", " ") for outcome in OUTCOMES), "acceptance"],
         [
-            [type_id, *(review[type_id][o] for o in OUTCOMES), _acceptance(review[type_id])]
+            [type_id, *(review[type_id][o] for o in OUTCOMES), acceptance_text(review[type_id])]
             for type_id in ordered_types(release)
             if type_id in review
         ],
     )
-    yield _reasons(summary["reasons"])
+    yield _reasons(summary)
 
 
-def _acceptance(counts: Mapping[str, int]) -> str:
-    share = acceptance(counts)
-    return "–" if share is None else percent(share)
-
-
-def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> Block:
-    kinds = ("rejected", "edited")
-    counts = Counter(reasons["rejected"]) + Counter(reasons["edited"])
-    if not counts:
+def _reasons(summary: Mapping[str, Any]) -> Block:
+    rows = reasons_of(summary)
+    if not rows:
         return "No variant was rejected or edited."
     return Table(
         "reasons",
         "Reasons for rejecting or editing variants. A variant that two people rejected "
         "for different reasons counts under both.",
-        ["reason", *kinds],
-        [
-            [reason.replace("_", " ") or "none given", *(reasons[k].get(reason, 0) for k in kinds)]
-            for reason in sorted(counts, key=lambda reason: (-counts[reason], reason))
-        ],
+        ["reason", "rejected", "edited"],
+        [[reason.replace("_", " ") or "none given", *counts] for reason, *counts in rows],
     )
 
 
@@ -233,7 +231,41 @@ def _reviewers(session: Session, release: Release) -> Iterator[Block]:
     settled = facts.settled(session, release)
     left = sum(counts["conflict"] for counts in release.summary["review"].values())
     yield _conflicts(settled, left, release.summary["adjudicated"])
-    yield from agreement_blocks(release.summary, ordered_types(release))
+    yield from _agreement(release)
+
+
+def _agreement(release: Release) -> Iterator[Block]:
+    summary = release.summary
+    found = summary.get("agreement")
+    if found is None:
+        yield (
+            "This release was created before Hedgerow stored agreement figures. Create a "
+            "new release to get them."
+        )
+        return
+    if not found["variants"]:
+        yield (
+            "No two people decided on the same variant independently, so their agreement "
+            "is unknown."
+        )
+        return
+    yield (
+        f"Several people decided on {counted(found['variants'], 'variant')}, each "
+        f"without knowing the other verdicts. {' '.join(found['meaning'])}"
+    )
+    yield Table(
+        "agreement",
+        "Agreement on the variants that several people decided on independently, "
+        "released or not: the share of pairs of verdicts that agree, Krippendorff's "
+        "alpha, and Cohen's kappa for two people. An edit counts as a rejection. "
+        "Brackets show 95% bootstrap intervals over variants.",
+        AGREEMENT_COLUMNS,
+        agreement_rows(release),
+    )
+    yield (
+        f"Two or more people accepted {summary['by_several']:,} of the "
+        f"{counted(summary['variants'], 'released variant')}."
+    )
 
 
 def _conflicts(settled: Settled, left: int, released: int) -> str:

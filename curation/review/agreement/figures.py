@@ -6,8 +6,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
+from curation.decisions.coefficients import FEWEST, Counts, Estimate, with_alpha, with_kappa
 from curation.formatting import decimal, percent
-from curation.review.agreement.estimates import FEWEST, Counts, Estimate, with_alpha, with_kappa
 from curation.review.agreement.overlap import Overlap, Pattern, Votes
 from db.models import Verdict
 

@@ -32,16 +32,15 @@ from sqlalchemy import (
     case,
     cast,
     func,
-    or_,
     select,
 )
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_sources
-from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import whose
-from curation.decisions.storing import counts_still, made_by_rule
+from curation.decisions.history import is_persons_reading
+from curation.decisions.reviewers import person_id_now
+from curation.decisions.storing import counts_still
 from curation.diagnostics.model_verdicts import knew_opinion
 from db.models import Decision, GoldItem, Reviewer, ReviewerKind, Variant, Verdict
 
@@ -175,20 +174,12 @@ def overlap(session: Session | Connection, sources: Collection[str] = ()) -> Ove
 
 def is_vote() -> ColumnElement[bool]:
     """SQL, over ``Decision``, ``Variant`` and ``Reviewer``: a verdict that is a vote."""
-    author = aliased(Reviewer)
-    writer = select(func.coalesce(author.merged_into_id, author.id)).where(
-        col(author.id) == col(Variant.author_id)
-    )
     return and_(
-        col(Reviewer.kind) == ReviewerKind.PERSON,
+        is_persons_reading(),
         col(Variant.retired).is_(False),
-        ~col(Decision.adjudicates),
-        ~made_by_rule(),
         col(Variant.verdicts_by) == "",
-        or_(col(Variant.author_id).is_(None), whose() != writer.scalar_subquery()),
         ~on_gold(),
         counts_still(),
-        not_retracted(),
     )
 
 
@@ -206,9 +197,10 @@ def on_gold() -> ColumnElement[bool]:
 
 def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
     """Type, source, cue and votes, with the number and ids of the variants that share them."""
+    people = select(col(Reviewer.id)).where(col(Reviewer.kind) == ReviewerKind.PERSON)
     several = (
         select(col(Decision.variant_id))
-        .where(col(Decision.reviewer_id).in_(_people()))
+        .where(col(Decision.reviewer_id).in_(people))
         .group_by(col(Decision.variant_id))
         .having(func.min(Decision.reviewer_id) != func.max(Decision.reviewer_id))
         .subquery("several")
@@ -220,14 +212,16 @@ def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
             col(Variant.type_id),
             col(Variant.source_id),
             col(Variant.cue),
-            _joined(whose(), unpacked(func.min(number)), unpacked(func.max(number))).label("vote"),
+            _joined(person_id_now(), unpacked(func.min(number)), unpacked(func.max(number))).label(
+                "vote"
+            ),
         )
         .select_from(several)
         .join(Variant, col(Variant.id) == several.c.variant_id)
         .join(Decision, col(Decision.variant_id) == col(Variant.id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
         .where(is_vote(), of_sources(sources))
-        .group_by(col(Variant.id), whose())
+        .group_by(col(Variant.id), person_id_now())
     )
     votes = of_person.subquery("votes")
     variant = votes.c.id, votes.c.type_id, votes.c.source_id, votes.c.cue
@@ -240,10 +234,6 @@ def _patterns(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
     alike = of_variant.c.type_id, of_variant.c.source_id, of_variant.c.cue, of_variant.c.pattern
     ids = func.aggregate_strings(cast(of_variant.c.id, String), ",")
     return select(*alike, func.count(), ids).group_by(*alike)
-
-
-def _people() -> Select[int]:
-    return select(col(Reviewer.id)).where(col(Reviewer.kind) == ReviewerKind.PERSON)
 
 
 def packed() -> ColumnElement[int]:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
-from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.reviewers import person_id_now, shown_name
 from curation.decisions.storing import chunks
 from curation.review.agreement.overlap import Overlap, is_vote, knew, packed, unpacked
 from db.models import Anchor, AnchorRevision, Decision, Reviewer, Source, Status, Variant, Verdict
@@ -115,7 +115,7 @@ def _verdicts(session: Session, ids: Sequence[int]) -> dict[int, list[GivenVerdi
     query = (
         select(
             col(Decision.variant_id),
-            whose(),
+            person_id_now(),
             packed(),
             shown_name(),
             col(Decision.verdict),

@@ -1,14 +1,16 @@
-"""Settle conflicts one after the other, and a practice round, in one window."""
+"""The windows of people who settle conflicts, and of viewers, who only read."""
 
+import time
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar
 
-from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.review import actions
-from curation.review.actions import ActionOutcome, ShownCard
+from curation.review.actions import ShownCard
+from curation.review.actions import edit as edit_variant
 from curation.review.adjudication import (
     ConflictOrder,
     GivenVerdict,
@@ -18,17 +20,12 @@ from curation.review.adjudication import (
     verdicts_on,
     wordings,
 )
-from curation.review.browser_window.cards_on_screen import Screen
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from curation.review.browser_window.queue_position import Panel
-from curation.review.cards import Card, card
-from curation.review.gold import mixing, practice
-from curation.review.gold.items import Gold
-from curation.review.gold.practice import Answer, PracticeRound
+from curation.review.browser_window.shown_now import CardView
+from curation.review.drafts import Place
 from curation.review.queue import Order, Queue, among, count_left
-from db.engine import reading, writing
-from db.models import Verdict
+from db.engine import reading
 
 _AT_ONCE = 20
 """Number of ids checked at once for the next card: others rarely settle some in the meantime."""
@@ -43,6 +40,8 @@ class AdjudicationState(ReviewState):
         ranking: the conflicts, most disputed first, at the time of ranking; None before.
     """
 
+    stores_position: ClassVar[bool] = False  # the Review page cannot continue from here
+
     queue: Queue = Queue.CONFLICT
     conflict_order: ConflictOrder = ConflictOrder.OLDEST
     ranking: list[int] | None = field(default=None)
@@ -52,13 +51,7 @@ class AdjudicationState(ReviewState):
         if order is not self.conflict_order:
             self.conflict_order = order
             self.restart()
-        self.go_to(
-            queue=Queue.CONFLICT,
-            type_id=type_id,
-            source_id=source_id,
-            order=Order.OLDEST,
-            family=False,
-        )
+        self.go_to(Place(Queue.CONFLICT, type_id, source_id, Order.OLDEST, by_family=False))
 
     def restart(self) -> None:
         """Start with the first conflict, by a new ranking."""
@@ -70,9 +63,6 @@ class AdjudicationState(ReviewState):
         self.left = {queue: Counter() for queue in Queue}
         self.left[Queue.CONFLICT].update(count_left(session, Queue.CONFLICT))
         self.ranking = None
-
-    def _keep_position(self, session: Session, variant_id: int | None) -> None:
-        """Store nothing: the Review page cannot continue from a position on this page."""
 
     def _next(self, session: Session, passed: Collection[int]) -> int | None:
         if self.conflict_order is ConflictOrder.OLDEST:
@@ -110,124 +100,33 @@ class AdjudicationState(ReviewState):
 
     def take_wording(self, shown: ShownCard, wording: Wording) -> None:
         """Settle the conflict: the edited wording replaces the variant."""
-
-        def do(session: Session) -> ActionOutcome:
-            return actions.edit(
-                session,
-                shown,
-                reviewer_id=self.reviewer_id,
-                text=wording.text,
-                type_id=wording.type_id,
-                cue=wording.cue,
-            )
-
-        self._act(shown, "Settled with the edited wording", do)
-
-
-# -- practising -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PracticeView:
-    """What to draw now.
-
-    Attributes:
-        item: the item on the screen; None if there are no items, and after the last one.
-        card: its card, which looks like that of a pending variant.
-        answer: the reviewer's answer; None until there is one.
-    """
-
-    round: PracticeRound
-    item: Gold | None = None
-    card: Card | None = None
-    answer: Answer | None = None
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the answer is right. There must be one."""
-        assert self.item is not None
-        return self.round.is_right(self.item)
+        edit = partial(edit_variant, text=wording.text, type_id=wording.type_id, cue=wording.cue)
+        self._act(shown, "Settled with the edited wording", edit)
 
 
 @dataclass
-class PracticeState:
-    """A reviewer's position in a practice round.
+class ReadingState(ReviewState):
+    """A viewer's position, of which other windows know nothing."""
 
-    Attributes:
-        again: another round was requested and has no answers yet.
-        on_screen: the id of the item answered last, until the reviewer goes on.
-        skipped: ids of items that come back at the end of the round.
-        screen: gives the window its name. Nothing is leased.
-    """
-
-    engine: Engine
-    reviewer_id: int
-    again: bool = False
-    on_screen: int | None = None
-    skipped: list[int] = field(default_factory=list)
-    keyboard: Keyboard = field(default_factory=Keyboard)
-    screen: Screen = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Give each position its own window."""
-        self.screen = Screen(self.reviewer_id)
-
-    @property
-    def typing(self) -> bool:
-        """Always False: there are no text fields here."""
-        return False
-
-    def ignore_key(self) -> None:
-        """Do nothing after a key that was pressed too early: the card is still there."""
-
-    def view(self) -> PracticeView:
+    def view(self) -> CardView:
         """Read what to draw now."""
-        with reading(self.engine) as session:
-            take = practice.next_round if self.again else practice.current_round
-            found = take(session, self.reviewer_id)
-            item = self._item(found)
-            if item is None:
-                self.keyboard.show(NOTHING)
-                return PracticeView(found)
-            answer = found.answers.get(item.id)
-            shown = mixing.as_pending(session, card(session, item.variant_id), self.reviewer_id)
-        self.keyboard.show(Shows(item.uid, 2 * found.number + (answer is not None)))
-        return PracticeView(found, item, shown, answer)
-
-    def _item(self, found: PracticeRound) -> Gold | None:
-        """The item that was just answered, or else the next one; skipped items come last."""
-        for item in found.answered:
-            if item.id == self.on_screen:
-                return item
-        left = sorted(
-            found.left,
-            key=lambda item: self.skipped.index(item.id) if item.id in self.skipped else -1,
-        )
-        return left[0] if left else None
-
-    def answer(self, found: PracticeRound, item: Gold, verdict: Verdict, reason: str = "") -> None:
-        """A, X, E or a digit: answer, and stay on the item to show the right answer."""
-        with writing(self.engine) as session:
-            practice.answer(
-                session,
-                item,
-                verdict,
-                reviewer_id=self.reviewer_id,
-                round=found.number,
-                reason=reason,
-            )
-        self.again, self.on_screen = False, item.id
-
-    def skip(self, item: Gold) -> None:
-        """S: go on. The item comes back at the end."""
-        if item.id in self.skipped:
-            self.skipped.remove(item.id)
-        self.skipped.append(item.id)
+        variant_id = self.pinned or self.focus_id
+        if variant_id is None:
+            with reading(self.engine) as session:
+                variant_id = self.focus_id = self._next(session, self.skipped)
+        if variant_id is None:
+            self.showings = {}
+            return CardView((), None)
+        # Pretend that the card is leased already, so that it is not leased.
+        self.screen.held, self.screen.since = frozenset({variant_id}), time.monotonic()
+        return super().view()
 
     def go_on(self) -> None:
-        """N: the next item, or the score."""
-        self.on_screen = None
+        """Show the next card of the queue. Earlier ones come again at the next visit."""
+        shown = self.pinned or self.focus_id
+        if shown is not None:
+            self.skipped.add(shown)
+        self.focus(None)
 
-    def once_more(self) -> None:
-        """N on the score: start another round."""
-        self.again, self.on_screen, self.skipped = True, None, []
+    def leave(self) -> None:
+        """Do nothing: there is no lease to release."""

@@ -5,10 +5,10 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.decisions.history import PastDecision, decided_by, history
-from curation.decisions.notes import WrittenNote, notes, removed_notes
+from curation.decisions.notes import WrittenNote, notes
 from curation.diagnostics.opinions import counting_judges
 from curation.generation.run_report import written_by
-from curation.review.browser_window.shown_now import Viewer
+from curation.review.browser_window.shown_now import ReviewWindow
 from curation.review.cards import Card
 from curation.review.discussing import MarkEvent, mark_events
 from curation.review.gold import mixing
@@ -26,7 +26,7 @@ class Details(NamedTuple):
         marks: the marks for discussion and their removals.
         models: names of the models that have judged the variant and whose verdicts count.
         siblings: the anchor's other variants that are in use.
-        veiled: ids of the siblings whose status is hidden.
+        hidden: ids of the siblings whose status is hidden.
     """
 
     origin: list[str]
@@ -36,7 +36,7 @@ class Details(NamedTuple):
     marks: list[MarkEvent]
     models: list[str]
     siblings: list[Card]
-    veiled: frozenset[int]
+    hidden: frozenset[int]
 
     def own_part(self, name: str) -> "Details":
         """The details of a gold item that a reviewer of this name may see: only their own."""
@@ -49,40 +49,40 @@ class Details(NamedTuple):
         )
 
 
-def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -> Details:
+def details_of(session: Session, window: ReviewWindow, focus: Card, *, hidden: bool) -> Details:
     """The details of a card.
 
     Args:
         hidden: leave out what could influence a blind reviewer: who wrote the variant, and the
             status of siblings on which they have not decided.
     """
-    key, me = focus.variant.id, viewer.reviewer_id
-    siblings = viewer.siblings(session, focus)
+    key, me = focus.variant.id, window.reviewer_id
+    siblings = window.siblings(session, focus)
     gold = mixing.undecided(session, me, [key, *(item.variant.id for item in siblings)])
     known = Details(
         origin=_origin(session, focus, hidden=hidden),
         past=history(session, key),
         written=notes(session, key),
-        removed=removed_notes(session, key),
+        removed=notes(session, key, removed=True),
         marks=mark_events(session, key),
         models=counting_judges(session, key),
         siblings=[
             mixing.as_pending(session, item, me) if item.variant.id in gold else item
             for item in siblings
         ],
-        veiled=_veiled_siblings(session, viewer, siblings, hidden=hidden),
+        hidden=_hidden_siblings(session, window, siblings, hidden=hidden),
     )
-    return known.own_part(viewer.reviewer_name) if key in gold else known
+    return known.own_part(window.reviewer_name) if key in gold else known
 
 
-def _veiled_siblings(
-    session: Session, viewer: Viewer, siblings: list[Card], *, hidden: bool
+def _hidden_siblings(
+    session: Session, window: ReviewWindow, siblings: list[Card], *, hidden: bool
 ) -> frozenset[int]:
-    veiled = viewer.veiled(session, [item.variant for item in siblings])
+    found = window.hidden(session, [item.variant for item in siblings])
     if hidden:
         ids = [item.variant.id for item in siblings]
-        veiled |= frozenset(ids) - decided_by(session, viewer.reviewer_id, ids)
-    return veiled
+        found |= frozenset(ids) - decided_by(session, window.reviewer_id, ids)
+    return found
 
 
 def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:

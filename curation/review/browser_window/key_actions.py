@@ -3,24 +3,25 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
-
-from sqlalchemy.orm import Session
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
 
 from curation.decisions.history import history
-from curation.decisions.notes import add_note
 from curation.decisions.storing import StatusChange
 from curation.diagnostics.opinions import GivenOpinion
 from curation.editing.own_variants import write_variant
 from curation.review import actions
-from curation.review.actions import ActionOutcome, ShownCard
-from curation.review.before_saving import CUE, SavePreview, preview_edit
+from curation.review.actions import ActionOutcome, ShownCard, Undone
+from curation.review.before_saving import preview_edit
 from curation.review.browser_window import messages
-from curation.review.browser_window.drafting import Resuming, SkippedCard, Undoing
-from curation.review.browser_window.queue_position import Panel
-from curation.review.browser_window.shown_now import Viewer
-from curation.review.discussing import is_marked, lift, mark
-from curation.review.drafts import DraftKind
+from curation.review.browser_window.editors import UNDO, Editors
+from curation.review.browser_window.queue_position import Panel, ReviewPace
+from curation.review.discussing import is_marked, lift
+from curation.review.drafts import (
+    DraftKind,
+)
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
@@ -37,31 +38,38 @@ browser.
 """
 
 
-UNDO = "Press Z to undo."
+class SkippedCard(NamedTuple):
+    """A skipped card, and when it was skipped."""
+
+    variant_id: int
+    at: datetime
 
 
 @dataclass
-class ReviewState(Undoing, Resuming, Viewer):
-    """A reviewer's position, and the actions of the keys there.
+class ReviewState(Editors):
+    """A reviewer's window, and the actions of the keys there.
 
     Attributes:
-        retype_page: the page of types that T offers, modulo the number of pages.
-        asked: the kinds of concern that saving has asked about since the editor opened.
-        proposed: a cue to put into the editor's field when it is drawn next.
-        given_cue: the cue that the editor itself last put into its field.
-        retyping_to: the editor's initial type if T needs a cue; '' for the card's type.
+        guide: show the guideline next to the card.
+        redraw: the page around the card needs to be redrawn, too.
+        has_opinions: models have given second opinions in this project.
+        opinions: the opinions shown below the card.
+        opinions_on: id of the showing for which they were requested.
+        skips: skipped cards in order of time. A selection that contains a card cancels its skip.
+        choices: the menus that are drawn, by the letter that steps through them: the key of each
+            and its entries.
     """
 
-    retype_page: int = 0
-    asked: frozenset[str] = frozenset()
-    proposed: str = ""
-    given_cue: str = ""
-    retyping_to: str = ""
-
-    @property
-    def choosing(self) -> bool:
-        """Whether T, X or E waits for a digit, even if the row of choices has not appeared yet."""
-        return self.panel in (Panel.RETYPE, Panel.REASON, Panel.WORDING)
+    guide: bool = True
+    details: bool = False
+    pace: ReviewPace = field(default_factory=ReviewPace)
+    edited: int = 0
+    redraw: bool = False
+    has_opinions: bool = False
+    opinions: tuple[GivenOpinion, ...] = ()
+    opinions_on: str = ""
+    skips: list[SkippedCard] = field(default_factory=list)
+    choices: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
 
     def _is_on_screen(self, shown: ShownCard) -> bool:
         """Whether a key can be for this card: it has been on the screen long enough to read."""
@@ -73,23 +81,27 @@ class ReviewState(Undoing, Resuming, Viewer):
         if self.showings and messages.TOO_EARLY not in self.message:
             self.say(f"{self.message} {messages.TOO_EARLY}".strip(), warn=self.warn)
 
-    def _act(self, shown: ShownCard, what: str, do: Callable[[Session], ActionOutcome]) -> bool:
-        """Run an action, unless the key was too early or too late. Return whether it was stored.
+    def _act(self, shown: ShownCard, what: str, act: Callable[..., ActionOutcome]) -> bool:
+        """Do something with a card, unless the key was too early or too late.
 
         Args:
             what: the action, for the message.
+            act: a function of ``curation.review.actions``.
+
+        Returns:
+            Whether it was stored.
         """
         if not self._is_on_screen(shown):
             self.ignore_key()
             return False
         try:
             with writing(self.engine) as session:
-                outcome = do(session)
+                outcome = act(session, shown, reviewer_id=self.reviewer_id)
                 message = messages.done(what, session.get_one(Variant, shown.variant_id).text)
                 following = None
                 if outcome.recorded:
-                    self._decided(session, shown.variant_id)
-                    self._worked(session, outcome.changes)
+                    self.drafts.decided(session, shown.variant_id)
+                    self.worked(session, outcome.changes)
                     if self.queue is Queue.CONFLICT and not shown.settles:  # stays in the queue
                         self.skipped.add(shown.variant_id)
                     following = self._following(session, shown)
@@ -101,12 +113,12 @@ class ReviewState(Undoing, Resuming, Viewer):
             return False
         self.recent.append(shown.action_id)
         self.pace.did(shown.action_id)
-        self._count(outcome.changes)
+        self.count(outcome.changes)
         if self.selection is not None:
             self.selection.decided(change.variant_id for change in outcome.changes)
-        self._move_to(following)
+        self.focus(following)
         self._report(shown, message, outcome)
-        self._also_there(shown.variant_id)
+        self._report_holder(shown.variant_id)
         return True
 
     def _report(self, shown: ShownCard, message: str, outcome: ActionOutcome) -> None:
@@ -138,7 +150,7 @@ class ReviewState(Undoing, Resuming, Viewer):
         self._act(
             shown,
             "Settled as accepted" if shown.settles else "Accepted",
-            lambda session: actions.accept(session, shown, reviewer_id=self.reviewer_id),
+            actions.accept,
         )
 
     def reject_at_once(self, shown: ShownCard, reason: str) -> None:
@@ -163,9 +175,7 @@ class ReviewState(Undoing, Resuming, Viewer):
         self._act(
             shown,
             f"Settled as rejected ({why})" if shown.settles else f"Rejected ({why})",
-            lambda session: actions.reject(
-                session, shown, reviewer_id=self.reviewer_id, reason=reason, note=note
-            ),
+            partial(actions.reject, reason=reason, note=note),
         )
 
     def reject_family(self, shown: ShownCard) -> None:
@@ -175,7 +185,7 @@ class ReviewState(Undoing, Resuming, Viewer):
         self._act(
             shown,
             "Rejected with the whole family (anchor unsuitable)",
-            lambda session: actions.reject_family(session, shown, reviewer_id=self.reviewer_id),
+            actions.reject_family,
         )
 
     def edit(
@@ -189,20 +199,8 @@ class ReviewState(Undoing, Resuming, Viewer):
         note: str = "",
     ) -> None:
         """E or T: replace the text, type or cue, or several of them."""
-
-        def do(session: Session) -> ActionOutcome:
-            return actions.edit(
-                session,
-                shown,
-                reviewer_id=self.reviewer_id,
-                text=text,
-                type_id=type_id,
-                cue=cue,
-                reason=reason,
-                note=note,
-            )
-
-        if self._act(shown, "Type changed" if text is None else "Edited", do):
+        edit = partial(actions.edit, text=text, type_id=type_id, cue=cue, reason=reason, note=note)
+        if self._act(shown, "Type changed" if text is None else "Edited", edit):
             self.edited += 1
 
     def retype(self, shown: ShownCard, type_id: str) -> None:
@@ -216,17 +214,6 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.asks(seen)
         self.retyping_to = type_id
 
-    def asks(self, seen: SavePreview) -> bool:
-        """Whether to ask before saving the text. Each kind of concern is asked about once."""
-        new = seen.kinds - self.asked
-        self.asked |= new
-        if CUE in new:
-            self.proposed = seen.proposed or ""
-            self.say(seen.refusal, warn=True)
-        elif new:
-            self.message = ""
-        return bool(new)
-
     def skip(self, shown: ShownCard) -> None:
         """S: go on without deciding. The card comes back in the next session."""
         if self.typing:
@@ -238,22 +225,57 @@ class ReviewState(Undoing, Resuming, Viewer):
         self.skips.append(SkippedCard(shown.variant_id, now()))
         with writing(self.engine) as session:
             following = self._following(session, shown)
-        self._move_to(following)
+        self.focus(following)
         self.say(f"Skipped. Nothing was decided. {UNDO}")
 
-    # -- writing -----------------------------------------------------------------------
+    # -- undo --------------------------------------------------------------------------
 
-    def note(self, shown: ShownCard, text: str) -> None:
-        """N: add a note without deciding on the variant."""
+    def undo(self) -> None:
+        """Z: undo the last thing this reviewer did, however long ago, and show its card.
+
+        Stored actions include those of other windows and earlier days; skips are this window's.
+        """
+        if self.typing:
+            return
+        skip = next((s for s in reversed(self.skips) if s.variant_id in self.skipped), None)
+        after = skip and skip.at
+        if self._take_back(partial(actions.undo, after=after)) or self.warn:
+            return
+        if skip is None:
+            self.say("There is nothing left to undo.")
+            return
+        self.skips.remove(skip)
+        self.skipped.discard(skip.variant_id)
+        self.pin(skip.variant_id)
+        self.say("Skip undone.")
+
+    def take_back(self, action_id: str) -> None:
+        """Undo any one of the latest decisions, and show its card."""
+        self._take_back(partial(actions.retract_action, action_id=action_id))
+
+    def _take_back(self, retract: Callable[..., Undone | None]) -> bool:
+        """Undo something and show its card, or the error. Return whether anything was undone."""
+        self.warn = False
         try:
             with writing(self.engine) as session:
-                add_note(session, shown.variant_id, reviewer_id=self.reviewer_id, text=text)
+                undone = retract(session, reviewer_id=self.reviewer_id)
+                if undone is None:
+                    return False
+                self.worked(session, undone.changes)
+                if self.selection is not None:
+                    self.selection.reopened(session, undone.changes)
         except HedgerowError as error:
             self.say(str(error), warn=True)
-            return
-        self.panel = Panel.NONE
-        self.forget(shown.variant_id, [DraftKind.NOTE])
-        self.say(f"Note added. {UNDO}")
+            return False
+        self.drafts.known.add(undone.variant_id)  # an undone edit is a draft again
+        self.pace.undid(undone.action_id)
+        self.count(undone.changes)
+        self.pin(undone.variant_id)
+        self.skipped.discard(undone.variant_id)
+        self.say(str(undone))
+        return True
+
+    # -- writing -----------------------------------------------------------------------
 
     def discuss(self, shown: ShownCard) -> None:
         """D: mark the variant for discussion, with a remark; if it is marked, remove the mark."""
@@ -270,18 +292,6 @@ class ReviewState(Undoing, Resuming, Viewer):
         with writing(self.engine) as session:
             lift(session, shown.variant_id, reviewer_id=self.reviewer_id)
         self.say(f"No longer marked for discussion. {UNDO}")
-
-    def mark(self, shown: ShownCard, remark: str) -> None:
-        """Mark the variant for discussion."""
-        try:
-            with writing(self.engine) as session:
-                mark(session, shown.variant_id, reviewer_id=self.reviewer_id, remark=remark)
-        except HedgerowError as error:
-            self.say(str(error), warn=True)
-            return
-        self.panel = Panel.NONE
-        self.forget(shown.variant_id, [DraftKind.DISCUSS])
-        self.say(f"Marked for discussion. The Adjudicate page lists it. {UNDO}")
 
     def write(self, shown: ShownCard, *, type_id: str, text: str, cue: str | None) -> None:
         """W: add the reviewer's own variant to the card's anchor."""
@@ -306,47 +316,19 @@ class ReviewState(Undoing, Resuming, Viewer):
         if not written.recorded:
             return
         self.edited += 1
-        self.forget(shown.variant_id, [DraftKind.WRITE])
+        self.drafts.forget(shown.variant_id, [DraftKind.WRITE])
         self.pace.did(self.form_id)
-        self._count((change,))
+        self.count((change,))
         message = f"Your variant was added and accepted. {written.remark}".strip()
         self.say(f"{message} {UNDO}")
 
-    # -- panels ------------------------------------------------------------------------
+    # -- what is shown ------------------------------------------------------------------
 
     def step(self, shown: ShownCard, by: int) -> None:
         """Up and down: move to another card in the family view."""
         ids = list(self.showings)
         if shown.variant_id in ids:
             self.focus(ids[(ids.index(shown.variant_id) + by) % len(ids)])
-
-    def toggle(self, panel: Panel) -> None:
-        """Open a panel, or close it if it is open."""
-        self.panel = Panel.NONE if self.panel == panel else panel
-        self.suggested = None
-        self.retype_page = 0
-        self.asked, self.proposed, self.retyping_to = frozenset(), "", ""
-        self.form_id = str(uuid.uuid4())
-        self.message = ""
-
-    def discard(self, shown: ShownCard) -> None:
-        """Close the editor and delete its draft. editor.js deletes the browser's copy."""
-        self.forget(shown.variant_id, [self.draft_kind])
-        self.toggle(self.panel)
-
-    @property
-    def draft_kind(self) -> DraftKind:
-        """The kind of draft in the open editor."""
-        return DraftKind.SUGGESTION if self.suggested else DraftKind(self.panel.value)
-
-    def next_types(self) -> None:
-        """T and 0: offer the next page of types."""
-        self.retype_page += 1
-
-    def edit_from(self, opinion: GivenOpinion) -> None:
-        """Open the editor with the text that an opinion suggests."""
-        self.toggle(Panel.EDIT)
-        self.suggested = opinion
 
     def toggle_details(self) -> None:
         """G: show or hide the details."""

@@ -1,29 +1,30 @@
 """A reviewer's position in a queue, in one window, and what is left there.
 
-There are no widgets here. The Review page draws them, and ``key_actions`` has the keys' actions.
+There are no widgets here. The Review page draws them, ``shown_now`` has the cards on the screen,
+and ``key_actions`` the keys' actions.
 """
 
+import time
 from collections import Counter, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.revisions import sources_in_use
+from curation.decisions.assignment import seen_blind
+from curation.decisions.history import decided_by
 from curation.decisions.quotas import Workload, workload
 from curation.decisions.reviewers import person_now
-from curation.decisions.storing import StatusChange
-from curation.diagnostics.opinions import GivenOpinion
+from curation.decisions.storing import StatusChange, chunks
+from curation.formatting import counted
 from curation.project.settings import LEVENSHTEIN_THRESHOLD, THRESHOLD, get_setting
-from curation.review import actions
-from curation.review.actions import ShownCard
-from curation.review.browser_window.cards_on_screen import Screen
-from curation.review.browser_window.keyboard import Keyboard
-from curation.review.browser_window.pace import ReviewPace
 from curation.review.browser_window.selection import VariantSelection
-from curation.review.drafts import Place, StoredPosition, keep_position
+from curation.review.calibration.sample import sampled
+from curation.review.drafts import Place
 from curation.review.queue import (
     Order,
     Queue,
@@ -33,8 +34,7 @@ from curation.review.queue import (
 )
 from curation.taxonomy.built_in import VariantType
 from db.engine import reading
-from db.errors import HedgerowError
-from db.models import Reviewer, Status
+from db.models import Reviewer, Status, Variant
 
 BLIND_ORDERS = (Order.OLDEST, Order.RANDOM)
 """The orders available in blind mode. The others would reveal the diagnostics or opinions."""
@@ -57,9 +57,59 @@ class Panel(StrEnum):
     KEYS = "keys"
 
 
+PAUSE_SECONDS = 300
+"""A longer time between two decisions counts as a break and is left out of the pace."""
+
+LATEST = 20
+"""Number of latest decisions that give the pace."""
+
+
+@dataclass
+class ReviewPace:
+    """Today's actions of one reviewer. A bulk action counts once.
+
+    Attributes:
+        actions: their ids, without undone ones.
+        moments: the latest ones since the last break, with their times (monotonic seconds).
+    """
+
+    actions: set[str] = field(default_factory=set)
+    moments: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=LATEST + 1))
+
+    def did(self, action_id: str) -> None:
+        """Add an action done just now."""
+        moment = time.monotonic()
+        if self.moments and moment - self.moments[-1][1] > PAUSE_SECONDS:
+            self.moments.clear()
+        self.moments.append((action_id, moment))
+        self.actions.add(action_id)
+
+    def undid(self, action_id: str) -> None:
+        """Remove an action that was undone."""
+        self.actions.discard(action_id)
+        kept = [(done, moment) for done, moment in self.moments if done != action_id]
+        self.moments = deque(kept, maxlen=LATEST + 1)
+
+    @property
+    def a_minute(self) -> float | None:
+        """Actions per minute, over the latest ones; None if there are fewer than five."""
+        if len(self.moments) < 5:
+            return None
+        seconds = self.moments[-1][1] - self.moments[0][1]
+        return 60 * (len(self.moments) - 1) / max(seconds, 0.001)
+
+    def summary(self) -> str:
+        """One short phrase; empty before the first decision of the day."""
+        if not self.actions:
+            return ""
+        number = len(self.actions)
+        today = f"{counted(number, 'decision')} today"
+        return today if self.a_minute is None else f"{today}, about {self.a_minute:.0f} a minute"
+
+
 @dataclass
 class QueuePosition:
-    """A reviewer's position between two key presses.
+    """A reviewer's position in a queue or a selection, and what is left there.
 
     Attributes:
         queue: the queue under review.
@@ -72,23 +122,6 @@ class QueuePosition:
         workload: the reviewer's quotas and progress; None without a quota.
         selection: variants to review instead of a queue.
         blind: hide diagnostics and other people's verdicts until the reviewer has decided.
-        guide: show the guideline next to the card.
-        pinned: a variant to show whatever its status, after an undo or by its permalink.
-        focus_id: the variant that the keys act on; None to take the next one from the queue.
-        showings: the cards on the screen, by variant id.
-        drawn: the time when each card was first drawn (monotonic seconds), by action id.
-        redraw: the page around the card needs to be redrawn, too.
-        has_opinions: models have given second opinions in this project.
-        opinions: the opinions shown below the card.
-        opinions_on: id of the showing for which they were requested.
-        suggested: the opinion whose suggestion the editor starts with.
-        screen: the leases of this window.
-        elsewhere: number of variants of an empty queue that are on other screens.
-        recent: ids of the latest actions here, to report others' late decisions on their cards.
-        heard: ids of the late decisions already reported.
-        keyboard: the active keys.
-        choices: the menus that are drawn, by the letter that steps through them: the key of each
-            and its entries.
     """
 
     engine: Engine
@@ -102,39 +135,13 @@ class QueuePosition:
     order: Order = Order.OLDEST
     by_family: bool = False
     blind: bool = False
-    guide: bool = True
-    panel: Panel = Panel.NONE
-    details: bool = False
-    pinned: int | None = None
-    focus_id: int | None = None
     skipped: set[int] = field(default_factory=set)
-    showings: dict[int, ShownCard] = field(default_factory=dict)
-    drawn: dict[str, float] = field(default_factory=dict)
-    message: str = ""
-    warn: bool = False
     counts: dict[str, dict[Status, int]] = field(default_factory=dict)
     left: dict[Queue, Counter[tuple[str, int]]] = field(default_factory=dict)
     person_id: int = 0
     workload: Workload | None = None
     threshold: int = LEVENSHTEIN_THRESHOLD
     reviewer_name: str = ""
-    pace: ReviewPace = field(default_factory=ReviewPace)
-    edited: int = 0
-    redraw: bool = False
-    has_opinions: bool = False
-    opinions: tuple[GivenOpinion, ...] = ()
-    opinions_on: str = ""
-    suggested: GivenOpinion | None = None
-    screen: Screen = field(init=False)
-    elsewhere: int = 0
-    recent: deque[str] = field(default_factory=lambda: deque(maxlen=20))
-    heard: set[int] = field(default_factory=set)
-    keyboard: Keyboard = field(default_factory=Keyboard)
-    choices: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Give each position its own window."""
-        self.screen = Screen(self.reviewer_id)
 
     def recount(self) -> None:
         """Read the counts from the database. Key presses then keep them up to date."""
@@ -153,10 +160,6 @@ class QueuePosition:
         self.left = {
             queue: Counter(count_left(session, queue, self.reviewer_id)) for queue in Queue
         }
-
-    def pending(self, type_id: str) -> int:
-        """The number of pending variants of a type."""
-        return self.left_in(Queue.PENDING, type_id)
 
     def left_in(self, queue: Queue, type_id: str | None = None) -> int:
         """The number of the source's variants in a queue, of one type or of all types in use."""
@@ -198,13 +201,13 @@ class QueuePosition:
     def count_skipped(self) -> int:
         """The number of skipped variants that are left here."""
         with reading(self.engine) as session:
-            return len(self._among(session, self.skipped))
+            return len(self.among(session, self.skipped))
 
     def first_type(self, queue: Queue) -> str | None:
         """The first type, in the taxonomy's order, with variants in this queue."""
         return next((e.id for e in self.types if self.left_in(queue, e.id)), None)
 
-    def _among(
+    def among(
         self, session: Session, variant_ids: Collection[int], *, of_any_type: bool = False
     ) -> set[int]:
         """Which of these variants are under review here.
@@ -224,81 +227,7 @@ class QueuePosition:
             reviewer_id=self.reviewer_id,
         )
 
-    # -- changing the position ---------------------------------------------------------
-
-    def go_to(
-        self,
-        *,
-        queue: Queue,
-        type_id: str | None,
-        source_id: int | None = None,
-        order: Order,
-        family: bool,
-    ) -> None:
-        """Review this queue. After a change, start at its head."""
-        wanted = (queue, type_id, source_id, order, family)
-        before = (self.queue, self.type_id, self.source_id, self.order, self.by_family)
-        if wanted != before:
-            self.queue, self.type_id, self.source_id, self.order, self.by_family = wanted
-            if source_id != before[2]:
-                self.recount()
-            if self.focus_id is not None:  # otherwise keep the message: nothing was shown yet
-                self.restart()
-
-    def _keep_position(self, session: Session, variant_id: int | None) -> None:
-        """Store the position of this window, for a later window to continue from."""
-        if self.in_queue:
-            position = StoredPosition(self.screen.window, self.place, variant_id)
-            keep_position(session, position, reviewer_id=self.reviewer_id)
-
-    def restart(self) -> None:
-        """Start at the head of the queue."""
-        self.pinned = self.focus_id = None
-        self.panel = Panel.NONE
-        self.message = ""
-
-    def take(self, selection: VariantSelection | None) -> None:
-        """Review a selection; with None, return to the queue."""
-        self.selection = selection
-        if selection is not None:
-            selection.reviewer_id = self.reviewer_id
-            self.skipped.difference_update(selection.ids)
-            with reading(self.engine) as session:
-                selection.refresh(session)
-        self.restart()
-
-    def open_link(self, uid: str) -> None:
-        """Show the variant of a permalink, or say why that is not possible."""
-        try:
-            with reading(self.engine) as session:
-                self.pinned = actions.find_variant(session, uid[:64]).id
-        except HedgerowError as error:
-            self.say(f"{error} The queue is shown instead.", warn=True)
-        else:
-            self.panel, self.message = Panel.NONE, ""
-
-    def focus(self, variant_id: int) -> None:
-        """Make another card of the family the active one."""
-        self.pinned = None
-        self.focus_id = variant_id
-        self.panel = Panel.NONE
-
-    def pin(self, variant_id: int) -> None:
-        """Show this variant, whatever its status."""
-        self.pinned = self.focus_id = variant_id
-        self.panel, self.message = Panel.NONE, ""
-
-    def _move_to(self, variant_id: int | None) -> None:
-        """Show this card; with None, the next one when the page is drawn."""
-        self.focus_id, self.pinned = variant_id, None
-        self.panel = Panel.NONE
-
-    def leave(self) -> None:
-        """Release the card on the screen. The next visit starts at the head of the queue."""
-        self.focus_id = None
-        self.screen.clear(self.engine)
-
-    def _count(self, changes: tuple[StatusChange, ...]) -> None:
+    def count(self, changes: tuple[StatusChange, ...]) -> None:
         """Update the counts."""
         for change in changes:
             key = (change.type_id, change.source_id)
@@ -315,7 +244,7 @@ class QueuePosition:
                 numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)
             numbers[change.after] = numbers.get(change.after, 0) + 1
 
-    def _worked(self, session: Session, changes: Iterable[StatusChange]) -> None:
+    def worked(self, session: Session, changes: Iterable[StatusChange]) -> None:
         """Update the progress with the quotas after a decision or an undo."""
         if self.workload is not None:
             self.workload.refresh(session, (change.variant_id for change in changes))
@@ -331,11 +260,38 @@ class QueuePosition:
             return Queue.PENDING
         return Queue.CONFLICT if status is Status.CONFLICT and not people else None
 
-    def say(self, message: str, *, warn: bool = False) -> None:
-        """Show this message next to the card."""
-        self.message, self.warn = message, warn
+    # -- blind cards -------------------------------------------------------------------
 
-    def _add(self, message: str) -> None:
-        """Append this message, unless it is shown already."""
-        if message and message not in self.message:
-            self.say(f"{self.message} {message}".strip(), warn=True)
+    def hidden(self, session: Session, variants: Sequence[Variant]) -> frozenset[int]:
+        """The ids of the variants that this reviewer must see blind.
+
+        In blind mode these are the variants on which the reviewer has not decided. The same applies
+        without blind mode to the variants of a calibration's sample and to those assigned to
+        several people, which stay blind, even for those who have decided, until all have. In the
+        queue of conflicts the verdicts are shown, because they are needed for settling.
+        """
+        unfinished = frozenset(variant.id for variant in variants if variant.verdicts_by)
+        rest = [variant for variant in variants if variant.id not in unfinished]
+        if not self.blind:
+            always = sampled(session, rest) | seen_blind(session, rest)
+            rest = [variant for variant in rest if variant.id in always]
+        settling = self.in_queue and self.queue is Queue.CONFLICT
+        ids = [v.id for v in rest if not (settling and v.status == Status.CONFLICT)]
+        if not ids:
+            return unfinished
+        return unfinished | (frozenset(ids) - decided_by(session, self.reviewer_id, ids))
+
+    def hidden_ids(self, session: Session, variant_ids: Collection[int]) -> frozenset[int]:
+        """Like ``hidden``, for ids."""
+        rows: list[Variant] = []
+        for ids in chunks(variant_ids):
+            rows += session.execute(select(Variant).where(col(Variant.id).in_(ids))).scalars()
+        return self.hidden(session, rows)
+
+    def why_hidden(self, session: Session, variant: Variant) -> str:
+        """Why this reviewer sees the variant blind, in a sentence."""
+        if variant.verdicts_by or seen_blind(session, [variant]):
+            return "Several people decide on this variant independently."
+        if self.blind:
+            return "Blind mode is on; B turns it off."
+        return "This variant is in a sample that people review blind, to evaluate models."

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
+from curation.decisions.coefficients import Estimate
 from curation.diagnostics.acceptance import Dimension, Outcomes, outcomes
 from curation.generation.judging.opinion_calls import is_asked_about
 from curation.generation.judging.opinion_request import (
@@ -18,7 +19,6 @@ from curation.generation.judging.opinion_request import (
     judge_of,
     read_judgement,
 )
-from curation.review.agreement.estimates import Estimate
 from curation.review.calibration.figures import exact_share
 from curation.review.calibration.sample import Sample
 from curation.taxonomy.surface_check import ROLES

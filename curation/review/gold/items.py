@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import clean_lines
-from curation.decisions.reviewers import shown_name, whose
+from curation.decisions.reviewers import person_id_now, shown_name
 from curation.decisions.shown_card import MAX_NOTE
 from curation.decisions.storing import chunks, counts_still
 from curation.review import actions
@@ -95,7 +95,7 @@ def _current() -> Select[
             col(Decision.reason),
             col(GoldItem.use),
             col(GoldItem.explanation),
-            whose(),
+            person_id_now(),
             shown_name(),
             col(Decision.decided_at),
         )

@@ -14,11 +14,11 @@ from sqlmodel import col
 from curation.content_uids import bucket
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import count_notes
-from curation.decisions.reviewers import is_by, whose
+from curation.decisions.reviewers import is_by, person_id_now
 from curation.decisions.storing import chunks, counts_still
 from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
 from curation.review.cards import Card
-from curation.review.gold.items import Gold, gold_items
+from curation.review.gold.items import gold_items
 from db.errors import HedgerowError
 from db.models import Decision, GoldUse, Reviewer, Status, Variant
 
@@ -81,7 +81,7 @@ def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> d
             .join(Variant, col(Variant.id) == col(Decision.variant_id))
             .where(
                 col(Decision.variant_id).in_(some),
-                whose() == reviewer_id,
+                person_id_now() == reviewer_id,
                 not_retracted(),
                 counts_still(),
             )
@@ -118,11 +118,8 @@ def undecided(session: Session, reviewer_id: int, variant_ids: Iterable[int]) ->
 
 def known_gold(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
     """The gold items among these variants. Reviewers' verdicts don't change their status."""
-    return frozenset(_ids(gold_items(session, of=[variant.id for variant in variants])))
-
-
-def _ids(found: Iterable[Gold]) -> set[int]:
-    return {item.variant_id for item in found}
+    found = gold_items(session, of=[variant.id for variant in variants])
+    return frozenset(item.variant_id for item in found)
 
 
 def as_pending(session: Session, shown: Card, reviewer_id: int) -> Card:
@@ -151,16 +148,9 @@ def change_rate(session: Session, rate: int) -> bool:
         raise HedgerowError(
             f"Expected 0 (no gold items), or one in 2 to {LARGEST_RATE:,} cards, found {rate}."
         )
-    return _change(session, GOLD_RATE, rate)
+    return put_setting(session, GOLD_RATE, rate)
 
 
 def change_practise_first(session: Session, first: bool) -> bool:
     """Choose whether new reviewers finish a practice round first; returns whether that changed."""
-    return _change(session, PRACTISE_FIRST, first)
-
-
-def _change(session: Session, key: str, value: int | bool) -> bool:
-    if value == get_setting(session, key):
-        return False
-    put_setting(session, key, value)
-    return True
+    return put_setting(session, PRACTISE_FIRST, first)

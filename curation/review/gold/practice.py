@@ -6,22 +6,26 @@ another round when they have finished one.
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import bucket
-from curation.decisions.reviewers import is_by, whose
+from curation.decisions.leases import Screen
+from curation.decisions.reviewers import is_by, person_id_now
 from curation.decisions.storing import chunks
 from curation.project.settings import PRACTISE_FIRST, get_setting
+from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
+from curation.review.cards import Card, card
+from curation.review.gold import mixing
 from curation.review.gold.items import Gold, gold_items
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import applicable_reason
 from db.columns import now
-from db.engine import insert_new
+from db.engine import insert_new, reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, GoldUse, PracticeAnswer, Reviewer, Verdict
 
@@ -195,7 +199,7 @@ def scores(session: Session) -> dict[int, tuple[int, Score]]:
     """By person: the number of their last round, and their score in it."""
     query = (
         select(
-            whose(),
+            person_id_now(),
             col(PracticeAnswer.round),
             col(PracticeAnswer.gold_id),
             col(PracticeAnswer.verdict),
@@ -225,3 +229,112 @@ def _right_verdicts(session: Session, gold_ids: Collection[int]) -> dict[int, bo
         query = select(col(Decision.id), col(Decision.verdict)).where(col(Decision.id).in_(ids))
         found |= {key: verdict is Verdict.ACCEPT for key, verdict in session.execute(query)}
     return found
+
+
+# -- a practice round in one window ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PracticeView:
+    """What to draw now.
+
+    Attributes:
+        item: the item on the screen; None if there are no items, and after the last one.
+        card: its card, which looks like that of a pending variant.
+        answer: the reviewer's answer; None until there is one.
+    """
+
+    round: PracticeRound
+    item: Gold | None = None
+    card: Card | None = None
+    answer: Answer | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the answer is right. There must be one."""
+        assert self.item is not None
+        return self.round.is_right(self.item)
+
+
+@dataclass
+class PracticeState:
+    """A reviewer's position in a practice round.
+
+    Attributes:
+        again: another round was requested and has no answers yet.
+        on_screen: the id of the item answered last, until the reviewer goes on.
+        skipped: ids of items that come back at the end of the round.
+        screen: gives the window its name. Nothing is leased.
+    """
+
+    engine: Engine
+    reviewer_id: int
+    again: bool = False
+    on_screen: int | None = None
+    skipped: list[int] = field(default_factory=list)
+    keyboard: Keyboard = field(default_factory=Keyboard)
+    screen: Screen = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Give each position its own window."""
+        self.screen = Screen(self.reviewer_id)
+
+    @property
+    def typing(self) -> bool:
+        """Always False: there are no text fields here."""
+        return False
+
+    def ignore_key(self) -> None:
+        """Do nothing after a key that was pressed too early: the card is still there."""
+
+    def view(self) -> PracticeView:
+        """Read what to draw now."""
+        with reading(self.engine) as session:
+            take = next_round if self.again else current_round
+            found = take(session, self.reviewer_id)
+            item = self._item(found)
+            if item is None:
+                self.keyboard.show(NOTHING)
+                return PracticeView(found)
+            given = found.answers.get(item.id)
+            shown = mixing.as_pending(session, card(session, item.variant_id), self.reviewer_id)
+        self.keyboard.show(Shows(item.uid, 2 * found.number + (given is not None)))
+        return PracticeView(found, item, shown, given)
+
+    def _item(self, found: PracticeRound) -> Gold | None:
+        """The item that was just answered, or else the next one; skipped items come last."""
+        for item in found.answered:
+            if item.id == self.on_screen:
+                return item
+        left = sorted(
+            found.left,
+            key=lambda item: self.skipped.index(item.id) if item.id in self.skipped else -1,
+        )
+        return left[0] if left else None
+
+    def answer(self, found: PracticeRound, item: Gold, verdict: Verdict, reason: str = "") -> None:
+        """A, X, E or a digit: answer, and stay on the item to show the right answer."""
+        with writing(self.engine) as session:
+            answer(
+                session,
+                item,
+                verdict,
+                reviewer_id=self.reviewer_id,
+                round=found.number,
+                reason=reason,
+            )
+        self.again, self.on_screen = False, item.id
+
+    def skip(self, item: Gold) -> None:
+        """S: go on. The item comes back at the end."""
+        if item.id in self.skipped:
+            self.skipped.remove(item.id)
+        self.skipped.append(item.id)
+
+    def go_on(self) -> None:
+        """N: the next item, or the score."""
+        self.on_screen = None
+
+    def once_more(self) -> None:
+        """N on the score: start another round."""
+        self.again, self.on_screen, self.skipped = True, None, []

@@ -9,8 +9,14 @@ from markupsafe import Markup
 
 from curation.anchors.lookup import FoundAnchor
 from curation.anchors.revisions import MAX_ANCHOR
-from curation.editing.anchors import SuspiciousText, correct_anchor, count_second_looks
-from curation.editing.carry_over import Carried, carry_over, proposals
+from curation.editing.anchors import (
+    Carried,
+    SuspiciousText,
+    carry_over,
+    correct_anchor,
+    count_second_looks,
+    proposals,
+)
 from curation.editing.cues import MAX_CUE
 from curation.editing.own_variants import write_variant
 from curation.editing.variants import MAX_TEXT

@@ -18,8 +18,10 @@ from curation.review.calibration.figures import (
     Calibration,
     JudgeFigures,
     TypeFigures,
+    accept_trusted,
+    count_trusted,
+    trust,
 )
-from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
 from curation.review.undo import retract_action
 from db.models import Verdict
 from pages.components.shared.charts import plot

@@ -39,7 +39,7 @@ def to_discuss(state: AdjudicationState) -> None:
             st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
         return
     labels = open_project.type_names()
-    veiled = open_project.ask(state.veiled_ids, [mark.variant_id for mark in marks])
+    veiled = open_project.ask(state.hidden_ids, [mark.variant_id for mark in marks])
     can_remove = current_user.may(Role.REVIEWER)
     for mark in marks[:AT_MOST]:
         with st.container(

@@ -128,11 +128,11 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
     key = f"remark-{state.form_id}"
     with st.container(key=f"type-here-{state.form_id}"):
         st.caption(panel.caption)
-        draft = state.draft(shown.variant_id, state.draft_kind)
+        draft = state.drafts.begin(state.form_id, shown.variant_id, state.draft_kind)
         text = st.text_area(panel.label, draft.get("text", ""), max_chars=MAX_NOTE, key=key)
         untouched = {"text": "", **panel.also}
         fields = untouched | {"text": text or ""}
-        state.keep(shown.variant_id, state.draft_kind, fields, untouched=untouched)
+        state.keep_draft(shown.variant_id, fields, untouched=untouched)
         editors.buttons(
             state, shown, panel.save_label, lambda: panel.save(st.session_state[key] or "")
         )

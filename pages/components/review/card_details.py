@@ -51,7 +51,7 @@ def details(state: ReviewState, view: CardView) -> None:
         if not state.by_family and known.siblings:
             labels = open_project.type_names()
             others = [(item, labels[item.variant.type_id]) for item in known.siblings]
-            formatting.emit(card.siblings(others, known.veiled))
+            formatting.emit(card.siblings(others, known.hidden))
 
 
 def _make_gold(state: ReviewState, variant: Variant) -> None:

@@ -112,7 +112,7 @@ def focus_card(
 def _why_blind(state: ReviewState, variant: Variant) -> str:
     """Why a card is blind, what is hidden, and for how long."""
     hidden = card_details.why_hidden(state, variant).removesuffix(".")
-    why = open_project.ask(state.why_veiled, variant)
+    why = open_project.ask(state.why_hidden, variant)
     return f"{why} {hidden}: diagnostics, notes and other verdicts."
 
 

@@ -46,7 +46,7 @@ def edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
             "type": state.retyping_to or variant.type_id,
             "note": f"Suggested by {offered.reviewer}" if offered else "",
         }
-        draft = initial | state.draft(variant.id, state.draft_kind)
+        draft = initial | state.drafts.begin(state.form_id, variant.id, state.draft_kind)
         st.text_area(label, draft["text"], max_chars=MAX_TEXT, key=f"text-{form}")
         left, middle, right = st.columns(3)
         with left:
@@ -86,7 +86,7 @@ def own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     with st.container(key=f"type-here-text-{form}"):
         label = "A variant of your own"
         initial = {"text": focus.anchor, "type": chosen, "note": ""}
-        draft = initial | state.draft(shown.variant_id, state.draft_kind)
+        draft = initial | state.drafts.begin(state.form_id, shown.variant_id, state.draft_kind)
         st.text_area(label, draft["text"], max_chars=MAX_TEXT, key=f"text-{form}")
         left, right = st.columns(2)
         with left:
@@ -177,7 +177,7 @@ def _keep(state: ReviewState, shown: ShownCard, initial: dict[str, str]) -> None
     fields = {"text": now.text, "type": now.type_id, "note": now.note}
     if now.cue is not None:
         fields["cue"] = now.cue
-    state.keep(shown.variant_id, state.draft_kind, fields, untouched=initial)
+    state.keep_draft(shown.variant_id, fields, untouched=initial)
 
 
 def _buttons(

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import streamlit as st
 
-from curation.review.browser_window.cards_on_screen import Screen
+from curation.decisions.leases import Screen
 from curation.review.browser_window.keyboard import Keyboard
 from pages.components.shared import formatting
 from pages.components.shared.shell import error_messages

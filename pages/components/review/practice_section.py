@@ -9,11 +9,17 @@ from markupsafe import Markup
 from curation.decisions.roles import Role
 from curation.formatting import counted
 from curation.project.settings import THRESHOLD, get_setting
-from curation.review.browser_window.adjudicating import PracticeState, PracticeView
 from curation.review.browser_window.messages import reason as reason_text
 from curation.review.cards import card
 from curation.review.gold.items import Gold
-from curation.review.gold.practice import PracticeRound, Score, must_practise, offered
+from curation.review.gold.practice import (
+    PracticeRound,
+    PracticeState,
+    PracticeView,
+    Score,
+    must_practise,
+    offered,
+)
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.guideline import parse_guideline, passage
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason

@@ -9,6 +9,7 @@ from curation.decisions.quotas import ALL_TYPES as ALL_TYPES_TOGETHER
 from curation.diagnostics.opinions import has_opinions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import BLIND_ORDERS
+from curation.review.drafts import Place
 from curation.review.queue import Order, Queue
 from pages.components.review import toolbar
 from pages.components.shared import formatting
@@ -55,13 +56,8 @@ def controls(state: ReviewState) -> None:
         value=FAMILY if state.by_family else CARD,
         help="Family: an anchor with all its variants.",
     )
-    state.go_to(
-        queue=Queue(queue),
-        type_id=None if chosen == ALL else chosen,
-        source_id=source_id,
-        order=Order(order),
-        family=view == FAMILY,
-    )
+    type_id = None if chosen == ALL else chosen
+    state.go_to(Place(Queue(queue), type_id, source_id, Order(order), by_family=view == FAMILY))
 
 
 def _complete_address() -> None:

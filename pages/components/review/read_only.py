@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.review.browser_window.reading import ReadingState
+from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.shown_now import CardView
 from curation.review.discussing import open_marks
 from curation.taxonomy.built_in import VariantType

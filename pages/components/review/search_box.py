@@ -69,7 +69,7 @@ def search_contents(state: ReviewState) -> None:
             found = open_project.ask(find, text, kind, limit=SHOWN)
             found = found._replace(hits=as_pending(state, found.hits))
             ids = [hit.variant_id for hit in found.hits if hit.variant_id is not None]
-            veiled = open_project.ask(state.veiled_ids, ids)
+            veiled = open_project.ask(state.hidden_ids, ids)
             _summary(found, kind, text)
             for number, hit in enumerate(found.hits):
                 hidden = hit.variant_id in veiled
@@ -194,7 +194,7 @@ def _list(state: ReviewState, similar: list[SimilarVariant], *, description: str
             open_in_review(ids, description)
     if similar[0].cosine < LOW_COSINE:
         st.caption(NONE_SIMILAR)
-    veiled = open_project.ask(state.veiled_ids, ids)
+    veiled = open_project.ask(state.hidden_ids, ids)
     hits = as_pending(state, [one.hit for one in similar])
     for number, (hit, one) in enumerate(zip(hits, similar, strict=True)):
         hidden = hit.variant_id in veiled

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from curation.decisions.people_by_id import add, give_role, merge, plan_merge, rename, separate
-from curation.decisions.reviewers import MAX_NAME, Person, lookalikes, people
-from curation.decisions.roles import Role
+from curation.decisions.people import add, merge, plan_merge, separate
+from curation.decisions.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
+from curation.decisions.roles import Role, set_role
 from db.errors import HedgerowError
 from pages.components.shared.shell import current_user, error_messages, open_project
 
@@ -171,14 +171,16 @@ def _add() -> None:
 def _give_role(person: int, key: str) -> None:
     def do() -> str:
         role = Role(st.session_state.pop(key))  # so that a refused change shows the stored role
-        return f"{open_project.tell(give_role, person, role)} is now a {role}."
+        return f"{open_project.tell(set_role, person, role)} is now a {role}."
 
     _change(do)
 
 
 def _rename(person: int) -> None:
     def do() -> str:
-        before, now = open_project.tell(rename, person, str(st.session_state[f"{_NAME}-{person}"]))
+        before, now = open_project.tell(
+            rename_person, person, str(st.session_state[f"{_NAME}-{person}"])
+        )
         return f"{before} is now called {now}."
 
     _change(do)

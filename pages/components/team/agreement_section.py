@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from curation.anchors.revisions import sources_in_use
+from curation.decisions.coefficients import FEWEST, Estimate
 from curation.decisions.reviewers import reviewer_names
 from curation.formatting import counted
-from curation.review.agreement.estimates import FEWEST, Estimate
 from curation.review.agreement.figures import (
     By,
     Figures,

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from curation.decisions.coefficients import FEWEST
 from curation.decisions.roles import Role
-from curation.review.agreement.estimates import FEWEST
 from curation.review.agreement.overlap import overlap
 from curation.review.people_statistics import (
     COLUMNS,

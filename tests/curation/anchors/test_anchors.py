@@ -28,16 +28,17 @@ from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
 from curation.editing.anchors import (
     SuspiciousText,
+    carry_over,
     correct_anchor,
     count_second_looks,
     get_anchor,
+    proposals,
     restore_anchor,
     restore_anchors,
     retire_anchor,
     retire_anchors,
 )
 from curation.editing.attributes import MAX_GENRE, set_facts
-from curation.editing.carry_over import carry_over, proposals
 from curation.encoders.registered import register_encoder
 from curation.overview.funnel import funnel
 from curation.release.freezing import create_release

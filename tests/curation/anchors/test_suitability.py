@@ -6,13 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.anchors import suitability
-from curation.anchors.suitability import (
-    AnchorProblem,
-    UnsuitableKind,
-    anchor_problems,
-    find_problems,
-)
+from curation.anchors import checks as suitability
+from curation.anchors.checks import Finding, Reason, anchor_problems, find_problems
 from curation.content_uids import words_of
 from curation.corpora.corpus import CORPORA, STARTER
 from curation.language.english import looks_foreign
@@ -22,65 +17,63 @@ from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Analysi
 @pytest.mark.parametrize(
     ("anchor", "kind", "named"),
     [
-        ("The ferry isn't safe.", UnsuitableKind.NEGATED, ""),
-        ("The ferry is in no way safe.", UnsuitableKind.NEGATED, ""),
-        ("Nobody likes rain.", UnsuitableKind.NEGATED, ""),
-        ("They were no longer friends.", UnsuitableKind.NEGATED, ""),
-        ("That dog isn't friendly.", UnsuitableKind.NEGATED, ""),
-        ("Because it isn't fair.", UnsuitableKind.NEGATED, ""),
-        ("She hardly ever smiles.", UnsuitableKind.NEGATED, "hardly"),
-        ("He rarely eats meat.", UnsuitableKind.NEGATED, "rarely"),
-        ("Scarcely anyone came.", UnsuitableKind.NEGATED, "scarcely"),
-        ("The bus barely moves.", UnsuitableKind.NEGATED, "barely"),
-        ("She seldom laughs.", UnsuitableKind.NEGATED, "seldom"),
-        ("Very few people came to the concert.", UnsuitableKind.NEGATED, "few"),
-        ("There is little hope of rain.", UnsuitableKind.NEGATED, "little"),
-        ("Little is known about her.", UnsuitableKind.NEGATED, "little"),
-        ("It is probably raining.", UnsuitableKind.HEDGED, ""),
-        ("It seems that the bridge is open.", UnsuitableKind.HEDGED, ""),
+        ("The ferry isn't safe.", Reason.NEGATED, ""),
+        ("The ferry is in no way safe.", Reason.NEGATED, ""),
+        ("Nobody likes rain.", Reason.NEGATED, ""),
+        ("They were no longer friends.", Reason.NEGATED, ""),
+        ("That dog isn't friendly.", Reason.NEGATED, ""),
+        ("Because it isn't fair.", Reason.NEGATED, ""),
+        ("She hardly ever smiles.", Reason.NEGATED, "hardly"),
+        ("He rarely eats meat.", Reason.NEGATED, "rarely"),
+        ("Scarcely anyone came.", Reason.NEGATED, "scarcely"),
+        ("The bus barely moves.", Reason.NEGATED, "barely"),
+        ("She seldom laughs.", Reason.NEGATED, "seldom"),
+        ("Very few people came to the concert.", Reason.NEGATED, "few"),
+        ("There is little hope of rain.", Reason.NEGATED, "little"),
+        ("Little is known about her.", Reason.NEGATED, "little"),
+        ("It is probably raining.", Reason.HEDGED, ""),
+        ("It seems that the bridge is open.", Reason.HEDGED, ""),
         (
             "The Red Cross reported that 400 were dead, but this was disputed by officials.",
-            UnsuitableKind.DISPUTED,
+            Reason.DISPUTED,
             "disputed",
         ),
-        ("He won, although it was later overturned.", UnsuitableKind.DISPUTED, "overturned"),
-        ("Is the bridge open?", UnsuitableKind.QUESTION, ""),
-        ("Is the bridge open", UnsuitableKind.QUESTION, ""),
-        ("What's your name", UnsuitableKind.QUESTION, ""),
-        ("Is it open?!", UnsuitableKind.QUESTION, ""),
-        ("Who won the race", UnsuitableKind.QUESTION, ""),
-        ("Who has won", UnsuitableKind.QUESTION, ""),
-        ("Who did you see", UnsuitableKind.QUESTION, ""),
-        ("How old are you", UnsuitableKind.QUESTION, ""),
-        ("Which of them won", UnsuitableKind.QUESTION, ""),
-        ("Which train goes to Berlin", UnsuitableKind.QUESTION, ""),
-        ("What time does the museum open", UnsuitableKind.QUESTION, ""),
-        ("Where did Mary go", UnsuitableKind.QUESTION, ""),
-        ("Close the door when you leave.", UnsuitableKind.COMMAND, ""),
-        ("If it rains, take the bus.", UnsuitableKind.COMMAND, ""),
-        ("Let's go.", UnsuitableKind.COMMAND, ""),
-        ("Please sit down.", UnsuitableKind.COMMAND, ""),
-        ("Turn off the lights.", UnsuitableKind.COMMAND, ""),
-        ("Press and hold the button.", UnsuitableKind.COMMAND, ""),
-        ("Sarah, close the door.", UnsuitableKind.COMMAND, ""),
-        ("Sie lächelt fast nie.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Der Hund schläft.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Die Regierung plant neue Steuern.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Elle ne sourit presque jamais.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Le chat dort sur le canapé.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Kot śpi na kanapie.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Prezydent podpisal ustawe wczoraj.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Los niños juegan.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("De hond slaapt op de bank.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Koira nukkuu sohvalla.", UnsuitableKind.OTHER_LANGUAGE, ""),
-        ("Собака спит.", UnsuitableKind.OTHER_LANGUAGE, ""),
+        ("He won, although it was later overturned.", Reason.DISPUTED, "overturned"),
+        ("Is the bridge open?", Reason.QUESTION, ""),
+        ("Is the bridge open", Reason.QUESTION, ""),
+        ("What's your name", Reason.QUESTION, ""),
+        ("Is it open?!", Reason.QUESTION, ""),
+        ("Who won the race", Reason.QUESTION, ""),
+        ("Who has won", Reason.QUESTION, ""),
+        ("Who did you see", Reason.QUESTION, ""),
+        ("How old are you", Reason.QUESTION, ""),
+        ("Which of them won", Reason.QUESTION, ""),
+        ("Which train goes to Berlin", Reason.QUESTION, ""),
+        ("What time does the museum open", Reason.QUESTION, ""),
+        ("Where did Mary go", Reason.QUESTION, ""),
+        ("Close the door when you leave.", Reason.COMMAND, ""),
+        ("If it rains, take the bus.", Reason.COMMAND, ""),
+        ("Let's go.", Reason.COMMAND, ""),
+        ("Please sit down.", Reason.COMMAND, ""),
+        ("Turn off the lights.", Reason.COMMAND, ""),
+        ("Press and hold the button.", Reason.COMMAND, ""),
+        ("Sarah, close the door.", Reason.COMMAND, ""),
+        ("Sie lächelt fast nie.", Reason.OTHER_LANGUAGE, ""),
+        ("Der Hund schläft.", Reason.OTHER_LANGUAGE, ""),
+        ("Die Regierung plant neue Steuern.", Reason.OTHER_LANGUAGE, ""),
+        ("Elle ne sourit presque jamais.", Reason.OTHER_LANGUAGE, ""),
+        ("Le chat dort sur le canapé.", Reason.OTHER_LANGUAGE, ""),
+        ("Kot śpi na kanapie.", Reason.OTHER_LANGUAGE, ""),
+        ("Prezydent podpisal ustawe wczoraj.", Reason.OTHER_LANGUAGE, ""),
+        ("Los niños juegan.", Reason.OTHER_LANGUAGE, ""),
+        ("De hond slaapt op de bank.", Reason.OTHER_LANGUAGE, ""),
+        ("Koira nukkuu sohvalla.", Reason.OTHER_LANGUAGE, ""),
+        ("Собака спит.", Reason.OTHER_LANGUAGE, ""),
     ],
 )
-def test_the_problem_is_found_and_its_word_named(
-    anchor: str, kind: UnsuitableKind, named: str
-) -> None:
+def test_the_problem_is_found_and_its_word_named(anchor: str, kind: Reason, named: str) -> None:
     (problem,) = find_problems(anchor, words_of(anchor))
-    assert problem.kind is kind and named in problem.sentence
+    assert problem.reason is kind and named in problem.sentence
     assert anchor_problems(anchor) == [problem.sentence]
 
 
@@ -155,24 +148,18 @@ def test_false_alarms_are_rare() -> None:
     purpose."""
     anchors = [family["anchor"] for family in STARTER.families()]
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
-    assert {problem.kind for problem in found} == {UnsuitableKind.COMMAND}
+    assert {problem.reason for problem in found} == {Reason.COMMAND}
     assert len(found) / len(anchors) < 0.005
     statements = [family["anchor"] for family in CORPORA["antonyms"].families()]
-    kinds = Counter(p.kind for text in statements for p in find_problems(text, words_of(text)))
-    odd = (
-        kinds[UnsuitableKind.COMMAND]
-        + kinds[UnsuitableKind.QUESTION]
-        + kinds[UnsuitableKind.OTHER_LANGUAGE]
-    )
+    kinds = Counter(p.reason for text in statements for p in find_problems(text, words_of(text)))
+    odd = kinds[Reason.COMMAND] + kinds[Reason.QUESTION] + kinds[Reason.OTHER_LANGUAGE]
     assert len(statements) > 10_000 and odd / len(statements) < 0.001
 
 
-def _looked_at_in_full(anchor: str) -> list[AnchorProblem]:
+def _looked_at_in_full(anchor: str) -> list[Finding]:
     analysis = Analysis(anchor)
     if looks_foreign(anchor, words_of(anchor)):
-        return [
-            AnchorProblem(UnsuitableKind.OTHER_LANGUAGE, "The anchor does not look like English.")
-        ]
+        return [Finding(Reason.OTHER_LANGUAGE, "The anchor does not look like English.")]
     checks = (
         suitability._negated,
         suitability._nearly_negated,

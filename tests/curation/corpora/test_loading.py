@@ -35,9 +35,9 @@ from curation.importing.corpora import (
 from curation.importing.labels import read_pasted
 from curation.project.settings import LEVENSHTEIN_THRESHOLD
 from curation.review.actions import accept, reject, shown
+from curation.review.adjudication import contested
 from curation.review.bulk import apply_rule, parse_rule
 from curation.review.queue import status_counts
-from curation.review.settling import contested
 from curation.review.undo import undo
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES

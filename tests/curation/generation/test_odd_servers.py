@@ -28,7 +28,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Answer, CallState, ModelCall, Opinion, Run, RunState
-from db.rescue_files import find_aside, put_aside
+from db.named_files import find_aside, put_aside
 from tests.curation.generation.conftest import ANCHORS, CALLS, Runs, Serve
 from tests.support.databases import both_databases
 from tests.support.disks import disk_of

@@ -26,8 +26,8 @@ from curation.release.report.sections import report
 from curation.release.report.writing import Form, text
 from curation.review import actions
 from curation.review.actions import shown
+from curation.review.adjudication import shown_to_settle
 from curation.review.bulk import apply_rule, parse_rule
-from curation.review.settling import shown_to_settle
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.engine import writing
 from db.models import (

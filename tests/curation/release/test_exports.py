@@ -20,8 +20,14 @@ from curation.importing.labels import read_file
 from curation.partial_files import new_partial
 from curation.release.export import table_rows
 from curation.release.export.export_formats import export_format, format_names
-from curation.release.export.release_folder import MANIFEST, export_release, work, zip_export
-from curation.release.export.streams import CHUNK, TABLE_FILES, table_bytes, zipped
+from curation.release.export.file_formats import CHUNK, TABLE_FILES, table_bytes
+from curation.release.export.release_folder import (
+    MANIFEST,
+    export_release,
+    work,
+    zip_export,
+    zipped,
+)
 from curation.release.export.table_rows import TABLES, TABLES_OF, cut, read_piece, read_table
 from curation.release.freezing import create_release, get_release
 from curation.release.triples import triple_rows

@@ -10,13 +10,13 @@ from sqlalchemy import Engine, event, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions import people_by_id
+from curation.decisions import people as changes
 from curation.decisions.shown_card import ActionOutcome, ShownCard, shown
 from curation.decisions.status import Standing
 from curation.decisions.storing import compute_standing
 from curation.editing.anchors import correct_anchor
 from curation.review import actions
-from curation.review.settling import shown_to_settle
+from curation.review.adjudication import shown_to_settle
 from curation.review.undo import Undone
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -130,10 +130,10 @@ class Desk:
         self.write(correct_anchor, anchor.id, wording, reviewer_id=ada, expected_revision=revision)
 
     def merge(self, who: Who, into: Who) -> None:
-        self.write(people_by_id.merge, person=self.who(who), into=self.who(into))
+        self.write(changes.merge, person=self.who(who), into=self.who(into))
 
     def separate(self, who: Who) -> None:
-        self.write(people_by_id.separate, self.who(who))
+        self.write(changes.separate, self.who(who))
 
     def standings(self) -> dict[int, Standing]:
         """What is kept about each variant, which always equals what its decisions give."""

@@ -16,14 +16,15 @@ from curation.review import actions
 from curation.review.adjudication import (
     ConflictOrder,
     conflicts,
+    contested,
     ranked,
     settled,
+    shown_to_settle,
     verdicts_on,
     wordings,
 )
 from curation.review.adjudication import latest_of_each as latest_verdicts
 from curation.review.queue import awaiting_a_person, status_counts
-from curation.review.settling import contested, shown_to_settle
 from curation.review.undo import Done
 from db.columns import now
 from db.models import Decision, Diagnostic, Status, Verdict

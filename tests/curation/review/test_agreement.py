@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.decisions.coefficients import alpha, coincidences, kappa, observed
-from curation.review.agreement.estimates import FEWEST, Counts, Estimate, with_alpha, with_kappa
+from curation.decisions.coefficients import (
+    FEWEST,
+    Counts,
+    Estimate,
+    alpha,
+    coincidences,
+    kappa,
+    observed,
+    with_alpha,
+    with_kappa,
+)
 from curation.review.agreement.figures import (
     By,
     Figures,

@@ -8,7 +8,15 @@ from curation.diagnostics.opinions import show_opinions
 from curation.release.freezing import create_release
 from curation.review.bulk import find_matches, parse_rule
 from curation.review.calibration import figures
-from curation.review.calibration.figures import calibration, exact_share, reliability, type_figures
+from curation.review.calibration.figures import (
+    accept_trusted,
+    calibration,
+    count_trusted,
+    exact_share,
+    reliability,
+    trust,
+    type_figures,
+)
 from curation.review.calibration.sample import (
     SampleRequest,
     address_name,
@@ -19,7 +27,6 @@ from curation.review.calibration.sample import (
     sampled,
     variant_ids,
 )
-from curation.review.calibration.trusting import accept_trusted, count_trusted, trust
 from db.models import Decision, ReleaseItem, RunState, Status, Variant, Verdict
 from db.runs import create_run, get_run
 from tests.curation.review.desk import VERBAL, A, Desk, E, R, refused

@@ -10,13 +10,13 @@ from curation.diagnostics.measuring import measure_variants
 from curation.editing.anchors import retire_anchor
 from curation.project.settings import PRACTISE_FIRST, put_setting
 from curation.review import actions
+from curation.review.adjudication import shown_to_settle
 from curation.review.agreement.overlap import overlap
 from curation.review.bulk import apply_rule, parse_rule
 from curation.review.gold import items, practice
 from curation.review.gold.items import Gold, gold_items
 from curation.review.gold.practice import Score, current_round, must_practise, next_round, offered
 from curation.review.people_statistics import PersonFigures, Share, overlapping, person_figures
-from curation.review.settling import shown_to_settle
 from curation.review.undo import Done
 from db.columns import now
 from db.models import Decision, GoldUse, Status, Verdict

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import HOLDOUT_SALT, OVERLAP_SALT, SPLIT_SALT
-from curation.decisions import people_by_id
+from curation.decisions import people as changes
 from curation.decisions.assignment import Plan, current_plan
 from curation.decisions.assignment_progress import assign, progress
 from curation.decisions.history import PastDecision, history, not_retracted
@@ -25,6 +25,7 @@ from curation.editing.anchors import correct_anchor
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.review import actions, bulk
+from curation.review.adjudication import contested
 from curation.review.bulk import (
     RULE,
     Applied,
@@ -36,7 +37,6 @@ from curation.review.bulk import (
     parse_rule,
 )
 from curation.review.queue import Order, Queue, among, count_left, next_variant, status_counts
-from curation.review.settling import contested
 from curation.upkeep.kept_values import CHECKS
 from db.columns import now
 from db.engine import reading, writing
@@ -130,8 +130,8 @@ class History:
             "correct": lambda: correct(session, variant.anchor_id, who),
             "retire": lambda: setattr(variant, "retired", not variant.retired),
             "opinion": lambda: self.give_opinion(session, variant),
-            "merge": lambda: people_by_id.merge(session, person=who, into=other),
-            "separate": lambda: people_by_id.separate(session, dice.choice(self.people)),
+            "merge": lambda: changes.merge(session, person=who, into=other),
+            "separate": lambda: changes.separate(session, dice.choice(self.people)),
             "plan": lambda: assign(session, reviewers=dice.choice([2, 3]), share=share),
         }
         do[kind]()

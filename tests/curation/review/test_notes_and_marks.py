@@ -7,7 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from curation.decisions.notes import add_note, count_notes, notes, removed_notes
+from curation.decisions.notes import add_note, count_notes, notes
 from curation.decisions.shown_card import MAX_NOTE
 from curation.editing.own_variants import write_variant
 from curation.release.freezing import create_release
@@ -99,7 +99,7 @@ def test_an_undone_note_leaves_card_and_count_but_not_the_history(desk: Desk) ->
     assert [one.text for one in desk.read(notes, VERBAL)] == ["Stays.", "Another's."]
     assert desk.read(count_notes, VERBAL) == desk.read(card, VERBAL).notes == 2
     assert desk.read(count_notes, VERBAL, reviewer_id=desk.who("Ada")) == 1
-    (removed,) = desk.read(removed_notes, VERBAL)
+    (removed,) = desk.read(notes, VERBAL, removed=True)
     assert (removed.reviewer, removed.text) == ("Ada", "Goes.")
 
 

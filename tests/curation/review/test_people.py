@@ -8,10 +8,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from curation.corpora.corpus import STARTER
-from curation.decisions import people_by_id
+from curation.decisions import people as changes
 from curation.decisions.history import decided_by, history, last_actions
-from curation.decisions.leases import Holder, on_other_screens, take
-from curation.decisions.merging import merge
+from curation.decisions.leases import Holder, Screen, on_other_screens
 from curation.decisions.notes import add_note, notes
 from curation.decisions.reviewers import (
     LABELS,
@@ -24,7 +23,7 @@ from curation.decisions.reviewers import (
     reviewer_name,
     reviewer_names,
 )
-from curation.decisions.roles import Role, is_lead, role_of
+from curation.decisions.roles import Role, role_of
 from curation.decisions.signing_in import Claims, claims_of, role_by_settings, sign_in
 from curation.diagnostics.acceptance import Dimension, reject_reasons
 from curation.diagnostics.distributions import data_version
@@ -90,7 +89,7 @@ def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
             ensure_reviewer(session, name)
         ada = find_person(session, ensure_reviewer(session, "Ada").name)
         with refused("reserved"):
-            rename_person(session, ada, name)
+            rename_person(session, ada.id, name)
         assert [one.name for one in people(session)] == ["Ada"]
 
 
@@ -113,8 +112,8 @@ def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], ensure_reviewer(session, "ada l.")
         add_note(session, verbal.id, reviewer_id=ada.id, text="Too long.")
-        rename_person(session, ada, "Ada L.")  # case alone
-        assert people_by_id.rename(session, ada.id, " Ada  Lovelace ") == ("Ada L.", "Ada Lovelace")
+        rename_person(session, ada.id, "Ada L.")  # case alone
+        assert rename_person(session, ada.id, " Ada  Lovelace ") == ("Ada L.", "Ada Lovelace")
         assert [note.reviewer for note in notes(session, verbal.id)] == ["Ada Lovelace"]
         assert reviewer_name(session, ada.id) == reviewer_names(session)[ada.id] == "Ada Lovelace"
         assert get_reviewer(session, "ADA LOVELACE") is ada
@@ -122,20 +121,20 @@ def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
         person(session, "Bo")
         for name, fact in (("bo", "'Bo'"), ("x" * (MAX_NAME + 1), str(MAX_NAME))):
             with refused(fact):
-                rename_person(session, ada, name)
+                rename_person(session, ada.id, name)
 
 
 def test_a_person_is_added_once_and_the_first_as_a_lead(engine: Engine) -> None:
     with refused("lead"), writing(engine) as session:
-        people_by_id.add(session, "Cy", Role.REVIEWER)
+        changes.add(session, "Cy", Role.REVIEWER)
     with writing(engine) as session:
         assert people(session) == []
-        assert people_by_id.add(session, " Ada ", Role.LEAD) == "Ada"
-        assert people_by_id.add(session, "Cy", Role.VIEWER) == "Cy"
+        assert changes.add(session, " Ada ", Role.LEAD) == "Ada"
+        assert changes.add(session, "Cy", Role.VIEWER) == "Cy"
         found = [(one.name, one.role) for one in people(session)]
         assert found == [("Ada", Role.LEAD), ("Cy", Role.VIEWER)]
         with refused("'ada'"):
-            people_by_id.add(session, "ada", Role.VIEWER)
+            changes.add(session, "ada", Role.VIEWER)
 
 
 # -- merging -----------------------------------------------------------------------------------
@@ -170,15 +169,15 @@ def merged(desk: Desk) -> list[str]:
 @both_databases
 def test_after_a_merge_the_later_verdict_counts_until_they_are_separated(spelt: Desk) -> None:
     other, ada = spelt.people(OTHER, "Ada")
-    plan = spelt.read(people_by_id.plan_merge, person=other, into=ada)
+    plan = spelt.read(changes.plan_merge, person=other, into=ada)
     assert plan == (OTHER, "Ada", 1, {(Status.CONFLICT, Status.ACCEPTED): 1})
     before = spelt.read(data_version)
     assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
-    assert spelt.write(people_by_id.merge, person=other, into=ada) == plan
+    assert spelt.write(changes.merge, person=other, into=ada) == plan
     assert statuses(spelt) == [Status.ACCEPTED, Status.ACCEPTED, Status.REJECTED]
     assert spelt.read(data_version) != before
     assert spelt.write(ensure_reviewer, "ADA L.").name == "Ada"
-    assert spelt.write(people_by_id.separate, other) == (OTHER, "Ada")
+    assert spelt.write(changes.separate, other) == (OTHER, "Ada")
     assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
     with refused():
         spelt.separate(OTHER)
@@ -187,7 +186,7 @@ def test_after_a_merge_the_later_verdict_counts_until_they_are_separated(spelt: 
 def test_what_a_merged_person_did_belongs_to_the_other(spelt: Desk) -> None:
     other, ada = spelt.people(OTHER, "Ada")
     spelt.write(add_note, WORD, reviewer_id=other, text="Fine.")
-    spelt.write(take, [WORD], window="one", reviewer_id=other)
+    spelt.write(Screen(other, "one").put, [WORD])
     spelt.merge(OTHER, into="Ada")
     assert {past.reviewer for past in spelt.read(history, VERBAL)} == {"Ada"}
     assert {past.reviewer_id for past in spelt.read(history, PHRASE)} == {ada}
@@ -307,7 +306,7 @@ def test_one_who_comes_again_is_the_same_person(
     # The settings don't name the new address.
     assert (again.id, again.name, again.role) == (first, "Ana Ruiz", Role.VIEWER)
     with writing(engine) as session:
-        rename_person(session, session.get_one(Reviewer, first), "Prof. Ruiz")
+        rename_person(session, first, "Prof. Ruiz")
     assert comes().name == "Prof. Ruiz"
 
 
@@ -341,9 +340,9 @@ def test_one_who_is_merged_brings_no_higher_role(
     vic = {"name": "Vic", "email": "vic@other.example"}
     with writing(engine) as session:
         old = person(session, "Vic")
-        assert is_lead(session, old)
+        assert role_of(session, old) is Role.LEAD
         new = sign_in(session, _who("9", **vic), SETTINGS)
-        merge(session, new, session.get_one(Reviewer, old))
+        changes.merge(session, person=new.id, into=old)
     assert comes("9", **vic).id == new.id
     assert [Desk(engine).read(role_of, key) for key in (old, new.id)] == [Role.VIEWER] * 2
 

@@ -11,18 +11,18 @@ from sqlalchemy import Engine, Table, delete, insert, select, text, update
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.decisions import people_by_id
+from curation.decisions import people as changes
 from curation.decisions.assignment_progress import assign
 from curation.decisions.leases import on_other_screens
 from curation.decisions.notes import add_note
-from curation.decisions.reviewers import ensure_reviewer
+from curation.decisions.reviewers import ensure_reviewer, rename_person
 from curation.decisions.roles import (
     REVIEWER_TABLES,
     Role,
     for_the_project,
     guard,
-    is_lead,
     require,
+    role_of,
     set_role,
     set_who_acts,
 )
@@ -32,8 +32,8 @@ from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.project.settings import PRICES, put_setting
 from curation.release.freezing import create_release
 from curation.review import actions
+from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.browser_window.reading import ReadingState
 from curation.review.bulk import apply_rule, parse_rule
 from curation.review.discussing import mark
 from curation.review.queue import Queue
@@ -67,7 +67,7 @@ def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
         ids = {key: variant.id for key, variant in add_family(session).items()}
         ids |= {role: person(session, role) for role in Role}
         for role in Role:
-            people_by_id.give_role(session, ids[role], role)
+            set_role(session, ids[role], role)
         seed_prompts(session)
         variant = session.get_one(Variant, ids["lexical"])
         actions.accept(session, actions.shown(variant), reviewer_id=ids[Role.REVIEWER])
@@ -165,9 +165,9 @@ OF_LEADS: dict[str, Act] = {
     "prompt": copied_prompt,
     "setting": lambda s, ids: put_setting(s, PRICES, {"a-model": None}),
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),
-    "rename": lambda s, ids: people_by_id.rename(s, ids[Role.VIEWER], "Vic"),
-    "merge": lambda s, ids: people_by_id.merge(s, person=ids[Role.VIEWER], into=ids[Role.REVIEWER]),
-    "role": lambda s, ids: people_by_id.give_role(s, ids[Role.VIEWER], Role.LEAD),
+    "rename": lambda s, ids: rename_person(s, ids[Role.VIEWER], "Vic"),
+    "merge": lambda s, ids: changes.merge(s, person=ids[Role.VIEWER], into=ids[Role.REVIEWER]),
+    "role": lambda s, ids: set_role(s, ids[Role.VIEWER], Role.LEAD),
     "start a run": lambda s, ids: create_run(s, kind="measure", parameters={}),
     "cancel a run": lambda s, ids: request_cancel(s, ids["run"]),
 }
@@ -295,7 +295,7 @@ def test_a_role_counts_from_the_next_write_on_but_not_for_the_project_itself(
     act_as(engine, people[Role.REVIEWER])
     Desk(engine).write(note, people)
     set_who_acts(None)
-    Desk(engine).write(people_by_id.give_role, people[Role.REVIEWER], Role.VIEWER)
+    Desk(engine).write(set_role, people[Role.REVIEWER], Role.VIEWER)
     for who in (people[Role.REVIEWER], Role.VIEWER):  # or somebody who has to sign in first
         act_as(engine, who)
         with refuses(Role.VIEWER):
@@ -308,12 +308,12 @@ def test_a_role_counts_from_the_next_write_on_but_not_for_the_project_itself(
 
 def test_the_last_lead_stays_one(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
-        assert is_lead(session, people[Role.LEAD])
+        assert role_of(session, people[Role.LEAD]) is Role.LEAD
         with refused("'lead'"):
-            people_by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
-        people_by_id.give_role(session, people[Role.VIEWER], Role.LEAD)
-        people_by_id.give_role(session, people[Role.LEAD], Role.VIEWER)
-        assert not is_lead(session, people[Role.LEAD])
+            set_role(session, people[Role.LEAD], Role.VIEWER)
+        set_role(session, people[Role.VIEWER], Role.LEAD)
+        set_role(session, people[Role.LEAD], Role.VIEWER)
+        assert role_of(session, people[Role.LEAD]) is not Role.LEAD
 
 
 def test_the_settings_decide_for_who_signs_in(engine: Engine, people: Ids) -> None:
@@ -321,7 +321,7 @@ def test_the_settings_decide_for_who_signs_in(engine: Engine, people: Ids) -> No
         viewer = session.get_one(Reviewer, people[Role.VIEWER])
         viewer.identity = "https://id.example subject"
         with refused("HEDGEROW_SIGN_IN_LEADS"):
-            set_role(session, viewer, Role.LEAD)
+            set_role(session, viewer.id, Role.LEAD)
         assert viewer.role is Role.VIEWER
 
 

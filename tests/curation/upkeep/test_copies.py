@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL
 from sqlmodel import col
 
 from curation.anchors.search import SearchKind, find
-from curation.decisions.merging import merge
+from curation.decisions.people import merge
 from curation.overview.project_settings import open_project
 from curation.partial_files import new_partial
 from curation.project.settings import DEFAULTS, THRESHOLD, put_setting
@@ -296,7 +296,7 @@ def varied(engine: Engine, fill: Fill) -> Engine:
         accept(session, original, second)
         edit(session, original, first, "The door isn't open.")
         other = add_variant(session, session.get_one(Anchor, original.anchor_id), "word")
-        merge(session, session.get_one(Reviewer, first), session.get_one(Reviewer, second))
+        merge(session, person=first, into=second)
         lead = person(session, "Lena")
         gold = mark(session, other.uid, Verdict.ACCEPT, reviewer_id=lead, use=GoldUse.TRAINING)
         practice.answer(session, gold, Verdict.REJECT, reviewer_id=second, round=1)

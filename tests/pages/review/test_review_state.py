@@ -13,6 +13,7 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.selection import VariantSelection
+from curation.review.drafts import Place
 from curation.review.queue import Order, Queue
 from db.engine import reading, writing
 from db.models import Decision, OpinionLook, Status, Variant, Verdict
@@ -119,12 +120,12 @@ def conflict(state: ReviewState) -> int:
     bert.leave()
     cleo.leave()
     state.recount()
-    state.go_to(queue=Queue.CONFLICT, type_id=None, order=Order.OLDEST, family=False)
+    state.go_to(Place(Queue.CONFLICT, None, None, Order.OLDEST, by_family=False))
     return card.variant_id
 
 
 def pending(state: ReviewState) -> None:
-    state.go_to(queue=Queue.PENDING, type_id="verbal", order=Order.OLDEST, family=False)
+    state.go_to(Place(Queue.PENDING, "verbal", None, Order.OLDEST, by_family=False))
 
 
 def said(state: ReviewState, number: int, now: Status) -> str:
@@ -138,7 +139,7 @@ def test_accepting_a_card_in_conflict_settles_it_and_undo_brings_it_back(
     state: ReviewState, conflict: int, way: str
 ) -> None:
     if way == "family":  # it goes on with variants of the queue
-        state.go_to(queue=Queue.CONFLICT, type_id=None, order=Order.OLDEST, family=True)
+        state.go_to(Place(Queue.CONFLICT, None, None, Order.OLDEST, by_family=True))
     elif way == "selection":
         state.take(VariantSelection((conflict,), "conflicts"))
     card = draw(state)

@@ -7,7 +7,7 @@ nothing, misreading one produces bad English.
 
 import re
 
-from curation.anchors.suitability import anchor_problems
+from curation.anchors.checks import anchor_problems
 from curation.generation.providers.rules.clause import FINITE, SETS, Clause, Skipped, SkipReason
 from curation.language.tagging import TaggedWord, tag
 

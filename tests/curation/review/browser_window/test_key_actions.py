@@ -7,9 +7,9 @@ from curation.decisions.notes import notes
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.messages import TOO_EARLY
-from curation.review.browser_window.pace import ReviewPace
-from curation.review.browser_window.queue_position import Panel
+from curation.review.browser_window.queue_position import Panel, ReviewPace
 from curation.review.drafts import DraftKind, drafted_variants, keep_draft
+from curation.review.queue import Queue
 from db.errors import HedgerowError
 from db.models import Status
 from tests.curation.review.desk import Desk, statements
@@ -43,7 +43,7 @@ def test_a_key_for_a_card_that_is_gone_or_was_never_shown_does_nothing(state: Re
     view = state.view()
     assert view.focus is not None
     state.accept(state.showings[view.focus.variant.id])
-    assert state.pending("verbal") == 3
+    assert state.left_in(Queue.PENDING, "verbal") == 3
     first = draw(state)
     state.accept(first)
     assert "The bridge is not safe." in state.message and "Press Z" in state.message
@@ -51,7 +51,7 @@ def test_a_key_for_a_card_that_is_gone_or_was_never_shown_does_nothing(state: Re
     state.reject(first, "wrong_type")
     assert (first.variant_id, second.variant_id) == NEXT[:2]
     assert [status(state, key) for key in NEXT[:2]] == [Status.ACCEPTED, Status.PENDING]
-    assert state.pending("verbal") == 2
+    assert state.left_in(Queue.PENDING, "verbal") == 2
 
 
 def test_a_key_within_the_first_moment_of_a_card_does_nothing_and_gives_a_quiet_sign(
@@ -111,7 +111,7 @@ def test_a_decision_and_the_lease_on_the_next_card_are_stored_together(
 def test_skipping_leaves_it_pending_and_out_of_the_queue(state: ReviewState) -> None:
     assert [skip(state) for _ in range(3)] == list(NEXT)
     assert state.view().focus is None
-    assert (len(state.skipped), state.pending("verbal")) == (3, 3)
+    assert (len(state.skipped), state.left_in(Queue.PENDING, "verbal")) == (3, 3)
 
 
 def test_an_edit_is_counted_once_and_a_refused_one_leaves_the_panel(state: ReviewState) -> None:
@@ -215,7 +215,7 @@ def test_rejecting_a_family_continues_with_another_and_an_undo_comes_back(
 ) -> None:
     state.type_id = "lexical"
     state.reject_family(draw(state))
-    assert (state.pending("word"), shows(state)) == (2, 11)
+    assert (state.left_in(Queue.PENDING, "word"), shows(state)) == (2, 11)
     state.undo()
     assert shows(state) == 4
 
@@ -230,7 +230,7 @@ def test_the_editor_offers_the_wording_of_an_undone_edit(state: ReviewState, des
     assert "Press E" in state.message
     again = draw(state)
     state.toggle(Panel.EDIT)
-    draft = state.draft(again.variant_id, state.draft_kind)
+    draft = state.drafts.begin(state.form_id, again.variant_id, state.draft_kind)
     assert (draft["text"], draft["note"]) == ("The bridge isn't safe.", "Clearer.")
     state.toggle(Panel.EDIT)
     state.accept(again)  # which decides against the edit
@@ -244,14 +244,14 @@ def test_an_undone_edit_replaces_no_newer_draft_and_an_undone_change_of_type_lea
     state.edit(draw(state), type_id="absolute")
     state.undo()
     state.toggle(Panel.EDIT)
-    assert not state.draft(1, state.draft_kind)
+    assert not state.drafts.begin(state.form_id, 1, state.draft_kind)
     state.toggle(Panel.EDIT)
     state.edit(draw(state), text="The bridge isn't safe.")
     newer = {"text": "The bridge is far from safe."}
     desk.write(keep_draft, 1, DraftKind.EDIT, newer, reviewer_id=state.reviewer_id)
     state.undo()
     state.toggle(Panel.EDIT)
-    assert state.draft(1, state.draft_kind) == newer
+    assert state.drafts.begin(state.form_id, 1, state.draft_kind) == newer
 
 
 def test_one_of_the_last_decisions_is_undone_by_itself(state: ReviewState) -> None:
@@ -291,7 +291,7 @@ def test_undo_brings_skipped_cards_back_before_the_decision(state: ReviewState) 
     for _ in range(2):  # the second finds nothing
         before = state.message
         state.undo()
-        assert (status(state, first), state.pending("verbal")) == (Status.PENDING, 3)
+        assert (status(state, first), state.left_in(Queue.PENDING, "verbal")) == (Status.PENDING, 3)
         assert shows(state) == first and state.message != before
 
 

@@ -17,6 +17,7 @@ from curation.review.browser_window.selection import VariantSelection, sample_se
 from curation.review.calibration.sample import SampleRequest, address_name
 from curation.review.cards import Card
 from curation.review.discussing import mark as mark_to_discuss
+from curation.review.drafts import Place
 from curation.review.gold import items, mixing
 from curation.review.queue import Order, Queue
 from db.engine import writing
@@ -31,7 +32,7 @@ CORPUS = CORPORA["claims"].source
 
 def go_to(state: ReviewState, source_id: int | None = None, queue: Queue = Queue.PENDING) -> None:
     of = None if queue is Queue.SECOND_LOOK else "verbal"
-    state.go_to(queue=queue, type_id=of, source_id=source_id, order=Order.OLDEST, family=False)
+    state.go_to(Place(queue, of, source_id, Order.OLDEST, by_family=False))
 
 
 @pytest.mark.slow
@@ -227,13 +228,13 @@ def details(state: ReviewState) -> Details:
 def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
     gold: ReviewState, desk: Desk
 ) -> None:
-    left = gold.pending("verbal")
+    left = gold.left_in(Queue.PENDING, "verbal")
     card = draw(gold)
     assert (card.variant_id, card.settles, card.blind) == (GOLD, False, False)
     assert gold.view().hidden == frozenset()
     assert (focus(gold).variant.status, focus(gold).notes) == (Status.PENDING, 0)
     gold.accept(card)
-    assert "Lena" not in gold.message and gold.pending("verbal") == left - 1
+    assert "Lena" not in gold.message and gold.left_in(Queue.PENDING, "verbal") == left - 1
     rows = [row for row in desk.rows(Decision) if row.variant_id == GOLD]
     assert [(row.verdict, row.adjudicates, row.blind) for row in rows] == [
         (R, True, False),
@@ -245,11 +246,12 @@ def test_a_gold_item_comes_like_a_pending_card_and_is_decided_like_one(
 
 @pytest.mark.slow
 def test_an_undo_shows_it_as_a_pending_card_again(gold: ReviewState, desk: Desk) -> None:
-    left = gold.pending("verbal")
+    left = gold.left_in(Queue.PENDING, "verbal")
     gold.reject_at_once(draw(gold), "wrong_type")
     draw(gold)
     gold.undo()
-    assert (gold.message, gold.pending("verbal")) == ("Rejection undone.", left)  # no settlement
+    assert gold.message == "Rejection undone."  # no settlement
+    assert gold.left_in(Queue.PENDING, "verbal") == left
     card = draw(gold)
     assert (card.variant_id, card.gold, card.settles) == (GOLD, True, False)
     gold.edit(card, text="The tunnel isn't safe.")
@@ -424,7 +426,7 @@ def test_each_person_goes_through_the_sample_blind_whatever_others_decided(
     for _ in selection.ids:
         card = draw(state)
         assert card.blind and card.variant_id in state.view().hidden
-        assert "sample" in desk.read(state.why_veiled, focus(state).variant)
+        assert "sample" in desk.read(state.why_hidden, focus(state).variant)
         state.reject(card, "wrong_scope")
     assert state.view().focus is None
     assert opened(bert, name).open == set(selection.ids)

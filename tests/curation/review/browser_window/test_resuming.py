@@ -9,12 +9,11 @@ import pytest
 from sqlalchemy import update
 
 from curation.decisions import leases
-from curation.review.browser_window import cards_on_screen
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.selection import VariantSelection
-from curation.review.drafts import DraftKind, drafted_variants, find_draft
+from curation.review.drafts import DraftKind, Place, drafted_variants, find_draft
 from curation.review.queue import Order, Queue
 from db.columns import now
 from db.engine import writing
@@ -40,7 +39,7 @@ def opened(
     who = who or state.reviewer_id
     new = ReviewState(engine=state.engine, reviewer_id=who, types=state.types)
     new.recount()
-    new.know_drafts()
+    new.drafts.read()
     new.find_left(lambda window: is_open, go_there=go_there)
     new.resume()
     return new
@@ -48,8 +47,8 @@ def opened(
 
 def type_in(state: ReviewState, variant_id: int, kind: DraftKind = DraftKind.EDIT) -> None:
     """Do what the editor does when the browser sends a text."""
-    state.draft(variant_id, kind)
-    state.keep(variant_id, kind, TYPED, untouched=OLD)
+    state.drafts.begin(state.form_id, variant_id, kind)
+    state.drafts.keep(variant_id, kind, TYPED, untouched=OLD)
 
 
 def draft(state: ReviewState, kind: DraftKind, variant_id: int = 1) -> dict[str, str]:
@@ -77,7 +76,7 @@ def move(state: ReviewState, **values: object) -> None:
 def test_after_a_restart_a_new_window_shows_the_same_card_of_the_same_queue(
     state: ReviewState, desk: Desk, restart: Callable[[], None]
 ) -> None:
-    state.go_to(queue=Queue.PENDING, type_id="affixal", order=Order.RANDOM, family=True)
+    state.go_to(Place(Queue.PENDING, "affixal", None, Order.RANDOM, by_family=True))
     here = go_on(state)
     restart()
     new = opened(state)
@@ -94,7 +93,7 @@ def test_another_requested_queue_starts_at_its_first_card(
     restart()
     new = opened(state, go_there=False)
     assert new.type_id is None
-    new.go_to(queue=Queue.PENDING, type_id="word", order=Order.OLDEST, family=False)
+    new.go_to(Place(Queue.PENDING, "word", None, Order.OLDEST, by_family=False))
     new.resume()
     assert draw(new).variant_id == 5
 
@@ -129,7 +128,7 @@ def test_another_persons_place_and_drafts_are_theirs(
     type_in(state, here)
     restart()
     other = opened(state, is_open=False, who=desk.who("Bert"))
-    assert not other.left_at and other.draft(here, DraftKind.EDIT) == {}
+    assert not other.left_at and other.drafts.begin(other.form_id, here, DraftKind.EDIT) == {}
 
 
 def test_a_card_that_somebody_decided_meanwhile_is_skipped_unless_it_has_a_draft(
@@ -208,11 +207,11 @@ def test_the_typed_text_is_restored_in_an_open_editor(
     type_in(state, here)
     state.toggle(Panel.EDIT)
     state.toggle(Panel.EDIT)
-    assert state.draft(here, DraftKind.EDIT) == TYPED
+    assert state.drafts.begin(state.form_id, here, DraftKind.EDIT) == TYPED
     restart()
     new = opened(state)
     assert (draw(new).variant_id, new.panel) == (here, Panel.EDIT)
-    assert new.draft(here, new.draft_kind) == TYPED
+    assert new.drafts.begin(new.form_id, here, new.draft_kind) == TYPED
 
 
 def test_a_rejection_is_restored_with_its_reason(
@@ -220,8 +219,8 @@ def test_a_rejection_is_restored_with_its_reason(
 ) -> None:
     here = draw(state).variant_id
     fields = {"reason": "not_fluent", "text": "odd word order"}
-    state.draft(here, DraftKind.REJECT)
-    state.keep(here, DraftKind.REJECT, fields, untouched=fields | {"text": ""})
+    state.drafts.begin(state.form_id, here, DraftKind.REJECT)
+    state.drafts.keep(here, DraftKind.REJECT, fields, untouched=fields | {"text": ""})
     restart()
     new = opened(state)
     assert (new.panel, new.reason) == (Panel.REJECT, "not_fluent")
@@ -245,7 +244,11 @@ def test_a_draft_is_forgotten_once_it_is_saved_or_discarded_or_undone_by_hand(
         (Panel.NOTE, DraftKind.NOTE, lambda: state.note(shown, "odd")),
         (Panel.WRITE, DraftKind.WRITE, lambda: state.write(shown, **own)),
         (Panel.EDIT, DraftKind.EDIT, lambda: state.discard(shown)),
-        (Panel.EDIT, DraftKind.EDIT, lambda: state.keep(1, DraftKind.EDIT, OLD, untouched=OLD)),
+        (
+            Panel.EDIT,
+            DraftKind.EDIT,
+            lambda: state.drafts.keep(1, DraftKind.EDIT, OLD, untouched=OLD),
+        ),
     ):
         state.toggle(panel)
         type_in(state, 1, kind)
@@ -259,13 +262,13 @@ def test_a_draft_holds_whatever_is_typed_and_is_stored_once_for_each_change(
     state: ReviewState,
 ) -> None:
     draw(state)
-    state.draft(1, DraftKind.NOTE)
+    state.drafts.begin(state.form_id, 1, DraftKind.NOTE)
     typed = "<b>\u202e{}'\"\\\0 \N{GRINNING FACE}"
-    state.keep(1, DraftKind.NOTE, {"text": typed}, untouched={"text": ""})
+    state.drafts.keep(1, DraftKind.NOTE, {"text": typed}, untouched={"text": ""})
     assert draft(state, DraftKind.NOTE) == {"text": typed.replace("\0", "")}
     type_in(state, 1)
     with statements(state.engine) as made:
-        state.keep(1, DraftKind.EDIT, TYPED, untouched=OLD)
+        state.drafts.keep(1, DraftKind.EDIT, TYPED, untouched=OLD)
     assert made == []
 
 
@@ -313,7 +316,7 @@ def test_two_windows_at_the_same_moment_decide_no_card_twice(
 
 def test_another_queue_gives_the_card_back(state: ReviewState) -> None:
     first = shows(state)
-    state.go_to(queue=Queue.PENDING, type_id="lexical", order=Order.OLDEST, family=False)
+    state.go_to(Place(Queue.PENDING, "lexical", None, Order.OLDEST, by_family=False))
     draw(state)
     other = colleague(state)
     other.type_id = "verbal"
@@ -327,7 +330,7 @@ def test_a_lease_is_renewed_while_somebody_works_and_passes_on_when_not(
 ) -> None:
     first, bert = shows(state), colleague(state)
     desk.let_leases_expire()
-    monkeypatch.setattr(cards_on_screen, "RENEW_SECONDS", 0.0)
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.0)
     assert shows(state) == first  # renews the lease
     assert shows(bert) != first
     desk.let_leases_expire()

@@ -6,12 +6,13 @@ from curation.decisions.assignment_progress import assign
 from curation.decisions.history import history
 from curation.decisions.notes import add_note
 from curation.decisions.quotas import set_quota
+from curation.review.adjudication import contested
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.discussing import mark
+from curation.review.drafts import Place
 from curation.review.queue import Order, Queue
-from curation.review.settling import contested
 from db.models import Status
 from tests.curation.review.desk import Desk, E, refused
 from tests.support.databases import both_databases
@@ -62,22 +63,22 @@ def test_the_second_one_is_given_it_blind_and_both_verdicts_make_a_conflict(
     first, focus = draw(ada), ada.view().focus
     assert first.variant_id == FIRST and focus is not None
     assert FIRST in ada.view().hidden  # everybody who decides on it sees the same
-    assert "Several people" in desk.read(ada.why_veiled, focus.variant)
+    assert "Several people" in desk.read(ada.why_hidden, focus.variant)
     ada.reject(first, "wrong_scope", "Narrow.")
     draw(ada)
     desk.write(add_note, FIRST, reviewer_id=ada.reviewer_id, text="Bad.")
     desk.write(mark, FIRST, reviewer_id=ada.reviewer_id, remark="I would not take it.")
     for window in (bert, adjudication(bert)):
-        assert desk.read(window.veiled_ids, [FIRST]) == {FIRST}
+        assert desk.read(window.hidden_ids, [FIRST]) == {FIRST}
     bert.recount()
-    assert (ada.pending("verbal"), bert.pending("verbal")) == (2, 3)
+    assert (ada.left_in(Queue.PENDING, "verbal"), bert.left_in(Queue.PENDING, "verbal")) == (2, 3)
     second = draw(bert)
     assert (second.variant_id, second.blind, second.settles) == (FIRST, True, False)
     assert bert.view().hidden == {FIRST}
     bert.accept(second)
     assert "Before you, Ada rejected it (wrong scope)." in bert.message
     assert status(ada, FIRST) is Status.CONFLICT
-    assert (bert.pending("verbal"), bert.left_in(Queue.CONFLICT)) == (2, 1)
+    assert (bert.left_in(Queue.PENDING, "verbal"), bert.left_in(Queue.CONFLICT)) == (2, 1)
     draw(ada)
     bert.pin(FIRST)
     assert bert.view().hidden == frozenset()
@@ -159,14 +160,14 @@ def test_taking_it_back_gives_it_to_both_again(pair: Pair, desk: Desk) -> None:
     ada.accept(draw(ada))
     bert.recount()
     bert.accept(draw(bert))
-    assert (ada.pending("verbal"), bert.pending("verbal")) == (2, 2)
+    assert (ada.left_in(Queue.PENDING, "verbal"), bert.left_in(Queue.PENDING, "verbal")) == (2, 2)
     bert.undo()
-    assert bert.pending("verbal") == 3
+    assert bert.left_in(Queue.PENDING, "verbal") == 3
     assert FIRST in bert.view().hidden
     assert desk.standings()[FIRST].verdicts_by == f",{ada.reviewer_id},"
     ada.undo()
     ada.recount()
-    assert (ada.pending("verbal"), desk.status(FIRST)) == (3, Status.PENDING)
+    assert (ada.left_in(Queue.PENDING, "verbal"), desk.status(FIRST)) == (3, Status.PENDING)
 
 
 def test_a_correction_asks_all_of_them_again(pair: Pair, desk: Desk) -> None:
@@ -199,7 +200,7 @@ def test_without_an_assignment_one_decision_is_enough_and_a_later_one_asks_other
     assert desk.get(FIRST).version == version
     other.recount()
     other.restart()
-    assert (draw(other).variant_id != FIRST, other.pending("verbal")) == (True, 2)
+    assert (draw(other).variant_id != FIRST, other.left_in(Queue.PENDING, "verbal")) == (True, 2)
 
 
 @pytest.mark.parametrize("order", [Order.OLDEST, Order.RANDOM])
@@ -219,8 +220,8 @@ def test_it_keeps_the_order_it_had_while_pending(pair: Pair, order: Order) -> No
 def test_a_blind_card_hides_the_status_of_its_siblings(state: ReviewState) -> None:
     draw(state)
     known, blind = details(state, hidden=False), details(state, hidden=True)
-    assert known.siblings and not known.veiled
-    assert blind.veiled == {item.variant.id for item in blind.siblings}
+    assert known.siblings and not known.hidden
+    assert blind.hidden == {item.variant.id for item in blind.siblings}
 
 
 # -- quotas ------------------------------------------------------------------------------------
@@ -236,17 +237,17 @@ def shares(state: ReviewState) -> list[tuple[int, int, bool]]:
 def test_a_reached_quota_closes_its_type(state: ReviewState, desk: Desk) -> None:
     desk.write(set_quota, state.reviewer_id, 2, type_id="verbal")
     state.recount()
-    assert state.pending("verbal") == 3
+    assert state.left_in(Queue.PENDING, "verbal") == 3
     state.accept(draw(state))
     state.reject(draw(state), "wrong_scope")
     assert state.view().focus is None
-    assert (state.pending("verbal"), state.elsewhere, state.count_skipped()) == (0, 0, 0)
+    assert state.left_in(Queue.PENDING, "verbal") == state.elsewhere == state.count_skipped() == 0
     assert state.reached(Queue.PENDING) == {"verbal"} and state.reached(Queue.CONFLICT) == set()
-    state.go_to(queue=Queue.PENDING, type_id=None, order=Order.OLDEST, family=False)
+    state.go_to(Place(Queue.PENDING, None, None, Order.OLDEST, by_family=False))
     focus = state.view().focus
     assert focus is not None and focus.variant.type_id != "verbal"
     state.undo()
-    assert (state.pending("verbal"), shares(state)) == (2, [(1, 2, False)])
+    assert (state.left_in(Queue.PENDING, "verbal"), shares(state)) == (2, [(1, 2, False)])
 
 
 def test_a_quota_loses_no_decision(state: ReviewState, desk: Desk) -> None:

@@ -12,7 +12,7 @@ from curation.generation.ledger import Ledger
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Budget, Price
 from db.errors import RunPaused
-from db.rescue_files import find_aside, put_aside
+from db.named_files import find_aside, put_aside
 
 # -- A file that grows line by line and loses no line when the disk is full -----------------------
 

@@ -1,4 +1,4 @@
-"""Merge two people into one reviewer, and separate them again.
+"""Changes to people, who are identified by id: add, rename, merge and separate them.
 
 Decisions are never changed. A merged person's row points to the person they are now, and all
 queries follow that pointer. Separating them therefore restores the earlier state. Both operations
@@ -8,14 +8,33 @@ update the statuses of variants in the same transaction.
 from collections import Counter
 from typing import NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.reviewers import ensure_reviewer, is_person, person_id_now
+from curation.decisions.roles import Role, lead_ids, set_role
 from curation.decisions.storing import chunks, compute_standing, refresh_status
 from curation.formatting import counted
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
+
+
+def add(session: Session, name: str, role: Role) -> str:
+    """Add a person before they begin, for example to give them a quota.
+
+    Returns:
+        Their name as it is stored.
+
+    Raises:
+        HedgerowError: there is such a person, the name is not usable, or there is no lead yet and
+            they would not be one.
+    """
+    if is_person(session, name):
+        raise HedgerowError(f"The person '{name}' already exists; change their role instead.")
+    if role is not Role.LEAD and not lead_ids(session):
+        raise HedgerowError(f"There is no lead yet; add '{name}' as a lead, or add a lead first.")
+    return set_role(session, ensure_reviewer(session, name).id, role)
 
 
 class Merge(NamedTuple):
@@ -46,12 +65,16 @@ class Merge(NamedTuple):
         return lines if moves else [*lines, "No variant changes its status."]
 
 
-def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
-    """The effect of a merge. Changes nothing.
+def plan_merge(session: Session, *, person: int, into: int) -> Merge:
+    """The effect of merging the first person into the second. Changes nothing.
 
     Raises:
         HedgerowError: the two are already merged, or one of them is a model.
     """
+    return _planned(session, session.get_one(Reviewer, person), session.get_one(Reviewer, into))
+
+
+def _planned(session: Session, person: Reviewer, into: Reviewer) -> Merge:
     _check(person, into)
     ids = _shared(session, person, into)
     statuses: Counter[tuple[Status, Status]] = Counter()
@@ -64,40 +87,46 @@ def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
     return Merge(person.name, into.name, len(ids), dict(statuses))
 
 
-def merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
-    """Merge a person into another one.
+def merge(session: Session, *, person: int, into: int) -> Merge:
+    """Merge the first person into the second.
 
     Raises:
         HedgerowError: as in ``plan_merge``.
     """
-    done = plan_merge(session, person, into)
-    followers = col(Reviewer.merged_into_id) == person.id
-    ids = _shared(session, person, into) | _begun(session, person)
-    session.execute(update(Reviewer).where(followers).values(merged_into_id=into.id))
-    person.merged_into_id = into.id
+    one, other = session.get_one(Reviewer, person), session.get_one(Reviewer, into)
+    done = _planned(session, one, other)
+    ids = _shared(session, one, other) | _begun(session, one)
+    followers = update(Reviewer).where(col(Reviewer.merged_into_id) == person)
+    session.execute(followers.values(merged_into_id=into))
+    one.merged_into_id = into
     session.flush()
     refresh_status(session, ids)
     return done
 
 
-def separate(session: Session, person: Reviewer) -> str:
+class Separated(NamedTuple):
+    """The names of two people who had been merged."""
+
+    person: str
+    into: str
+
+
+def separate(session: Session, person: int) -> Separated:
     """Undo a merge: the decisions made under the person's own name are theirs again.
 
     Decisions made under the other name since then stay with that person.
 
-    Returns:
-        The name of the person they had been merged into.
-
     Raises:
         HedgerowError: they have not been merged.
     """
-    if person.merged_into_id is None:
-        raise HedgerowError(f"'{person.name}' has not been merged; there is nothing to separate.")
-    into = session.get_one(Reviewer, person.merged_into_id)
-    person.merged_into_id = None
+    found = session.get_one(Reviewer, person)
+    if found.merged_into_id is None:
+        raise HedgerowError(f"'{found.name}' has not been merged; there is nothing to separate.")
+    into = session.get_one(Reviewer, found.merged_into_id)
+    found.merged_into_id = None
     session.flush()
-    refresh_status(session, _shared(session, person, into) | _begun(session, person))
-    return into.name
+    refresh_status(session, _shared(session, found, into) | _begun(session, found))
+    return Separated(found.name, into.name)
 
 
 def _check(person: Reviewer, into: Reviewer) -> None:
@@ -115,24 +144,19 @@ def _check(person: Reviewer, into: Reviewer) -> None:
 
 def _shared(session: Session, person: Reviewer, into: Reviewer) -> set[int]:
     """The variants that both have decided on, including decisions of people merged into them."""
-    found: list[set[int]] = []
-    for one in (person, into):
-        ids = select(col(Reviewer.id)).where(
-            (col(Reviewer.id) == one.id) | (col(Reviewer.merged_into_id) == one.id)
-        )
-        query = select(col(Decision.variant_id)).where(col(Decision.reviewer_id).in_(ids))
-        found.append(set(session.execute(query.distinct()).scalars()))
-    return found[0] & found[1]
+    return _decided(session, person) & _decided(session, into)
 
 
 def _begun(session: Session, person: Reviewer) -> set[int]:
     """The variants whose ``verdicts_by`` may name this person or somebody merged into them."""
-    ids = select(col(Reviewer.id)).where(
-        (col(Reviewer.id) == person.id) | (col(Reviewer.merged_into_id) == person.id)
-    )
+    return _decided(session, person, col(Variant.verdicts_by) != "")
+
+
+def _decided(session: Session, person: Reviewer, *conditions: ColumnElement[bool]) -> set[int]:
     query = (
         select(col(Variant.id))
         .join(Decision, col(Decision.variant_id) == col(Variant.id))
-        .where(col(Decision.reviewer_id).in_(ids), col(Variant.verdicts_by) != "")
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .where(person_id_now() == person.id, *conditions)
     )
     return set(session.execute(query.distinct()).scalars())
