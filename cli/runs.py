@@ -13,9 +13,7 @@ from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, RunId, show, table_of
 from curation.formatting import counted
 from curation.generation.judging.opinion_request import KIND as JUDGE
-from curation.generation.ledger import raise_budget
 from curation.generation.request import KIND as GENERATE
-from curation.generation.run import check_alone
 from curation.release.overlap_results import description, description_by_field
 from db.engine import reading, writing
 from db.errors import RunIncomplete
@@ -191,6 +189,10 @@ def run_stored(
     as_json: AsJson = False,
 ) -> None:
     """Carry out a stored run in this process."""
+    # They load the client of chat models; every command that reports on runs would wait for it.
+    from curation.generation.ledger import raise_budget  # noqa: PLC0415
+    from curation.generation.run import check_alone  # noqa: PLC0415
+
     settings, engine = open_home()
     if budget is not None or max_calls is not None:
         with writing(engine) as session:

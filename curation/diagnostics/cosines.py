@@ -12,9 +12,9 @@ from curation.anchors.revisions import of_current_revision
 from curation.decisions.storing import chunks
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.queue_order import queue_keys, store_queue_keys
-from curation.encoders.embeddings import characters, pair_cosines
 from curation.project.settings import THRESHOLD, active_encoder_id, get_setting
 from curation.taxonomy.project_types import all_types
+from db import Report
 from db.engine import insert_new, reading, writing
 from db.models import Anchor, AnchorRevision, Diagnostic, Variant, VariantCosine
 
@@ -23,10 +23,6 @@ BLOCK = 20_000
 
 TELLING_SECONDS = 2.0
 """Seconds; a shorter time is too imprecise to estimate the speed."""
-
-
-Report = Callable[[int, int, str], None]
-"""Called with (done, total, message)."""
 
 
 def stored_cosines(
@@ -101,6 +97,9 @@ def _store_block(
     report: Callable[[int, int], None],
 ) -> float:
     """Compute and store some cosines; return characters per second, or 0 for too short a time."""
+    # It loads NumPy, which nobody needs who only counts.
+    from curation.encoders.embeddings import characters, pair_cosines  # noqa: PLC0415
+
     texts: dict[int, tuple[str, str]] = {}
     with reading(engine) as session:
         for some in chunks(ids):

@@ -1,6 +1,6 @@
 """Check a project's consistency, and recompute derived values."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from sqlmodel import col
 from curation.decisions.roles import Role, require
 from curation.upkeep import kept_values
 from curation.upkeep.kept_values import Check, Found
+from db import Report
 from db.columns import db_now, now
 from db.engine import reading, writing
 from db.execution import RunContext
@@ -101,9 +102,6 @@ FILES = (
         advice="Check them, and delete those that nobody needs.",
     ),
 )
-
-
-Report = Callable[[int, int, str], None]
 
 CHECKS: tuple[Check, ...] = (
     *kept_values.DAMAGE,

@@ -5,7 +5,7 @@ Until then, a SQLite copy is a draft next to its target. A copy that fails leave
 """
 
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from curation.upkeep.content import (
     hash_tables,
     read_rows,
 )
+from db import Report
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError, first_line
 from db.failures import shown_address
@@ -33,9 +34,6 @@ from db.migrate import upgrade
 from db.models import RunState
 from db.runs import under_way
 from db.settings import Settings
-
-Report = Callable[[int, int, str], None]
-"""Called with (rows done, total rows, message)."""
 
 
 class Copied(NamedTuple):

@@ -153,7 +153,7 @@ def test_the_result_of_a_training_names_its_preset(
 def test_a_preset_and_a_recipe_contradict_each_other(small: list[str], tmp_path: Path) -> None:
     (recipe := tmp_path / "recipe.yaml").write_text("epochs: 1\n")
     both = complaint("train", "--preset", "quick", "--recipe", str(recipe), "--queue")
-    assert "Expected --preset or --recipe, found both; remove one of them." in both
+    assert "Expected a preset or a recipe, found both; remove one of them." in both
     unknown = complaint("train", "--preset", "fast", "--queue")
     assert "Expected a preset (quick, standard, thorough, paper), found 'fast'." in unknown
     assert ask("status")["runs"] == []

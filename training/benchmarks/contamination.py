@@ -23,6 +23,7 @@ from curation.release.overlap_results import (
     records_of,
     texts_of,
 )
+from db import Report
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import Result, RunContext
@@ -31,9 +32,6 @@ from training.benchmarks.catalogue import benchmark
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.sources import kept_data
 from training.retention.texts import bundled_texts, texts_hash
-
-Report = Callable[[int, int, str], None]
-"""Called with the number of compared data sets, their total, and a message. May raise to stop."""
 
 logger = logging.getLogger(__name__)
 
