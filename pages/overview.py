@@ -17,8 +17,7 @@ from db.execution import DONE
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.overview import funnel_chart
-from pages.components.shared import links, page_runs
-from pages.components.shared.formatting import percentages
+from pages.components.shared import links, page_runs, tables
 from pages.components.shared.shell import current_user, frame, open_project
 from training.runs.kinds import kind_of
 
@@ -158,8 +157,7 @@ def _action(step: NextStep, source: str | None) -> None:
 def _way(state: Funnel) -> None:
     st.header("From anchors to a model", anchor=False)
     if state.rows:
-        dark = st.context.theme.type == "dark"
-        chart = funnel_chart(state, dark=dark)
+        chart = funnel_chart(state, dark=st.context.theme.type == "dark")
         st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
         st.caption(_end_of_the_way(state))
     _table(state)
@@ -205,7 +203,7 @@ def _table(state: Funnel) -> None:
         help="Share of decided variants that are accepted."
     )
     st.dataframe(
-        percentages(rows, "Acceptance"),
+        tables.percentages(rows, "Acceptance"),
         hide_index=True,
         key="by-type",
         height="content",

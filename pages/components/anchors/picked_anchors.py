@@ -16,8 +16,8 @@ from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
 from pages.components.shared import card as cards
-from pages.components.shared import formatting
-from pages.components.shared.formatting import join, local
+from pages.components.shared import formatting, tables
+from pages.components.shared.formatting import local
 from pages.components.shared.links import open_in_review
 from pages.components.shared.shell import current_user, error_messages, open_project
 
@@ -119,7 +119,19 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
     if not variants:
         st.text("This anchor has no variants yet.")
         return
-    formatting.emit(_table(variants))
+    labels = open_project.type_names()
+    rows = (
+        (
+            tables.card_link(item.variant.uid),
+            tables.sentence(item.variant.text),
+            labels.get(item.variant.type_id, item.variant.type_id),
+            _status(item),
+            item.variant.cue or "",
+        )
+        for item in variants
+    )
+    heads = ("Card", "Variant", "Type", "Status", "Cue")
+    formatting.emit(tables.sentences(heads, rows, narrow=True))
     pending = [item.variant.id for item in variants if item.variant.status is Status.PENDING]
     if pending and anchor.retired_at is None:
         label = (
@@ -129,30 +141,6 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
         )
         if st.button(label, key="anchor-review", icon=":material/rate_review:"):
             open_in_review(pending, f"Anchor: {anchor.text}")
-
-
-def _table(variants: Sequence[Card]) -> Markup:
-    """The variants with their whole sentences, which an ``st.dataframe`` would cut."""
-    labels = open_project.type_names()
-    heads = ("Card", "Variant", "Type", "Status", "Cue")
-    rows = (
-        Markup(
-            '<tr><td><a href="{}" target="_blank" title="Opens the variant\'s card in Review in a '
-            'new tab.">Open</a></td><td><span class="hg-text" dir="auto">{}</span></td>'
-            "<td>{}</td><td>{}</td><td>{}</td></tr>"
-        ).format(
-            cards.permalink(item.variant.uid),
-            item.variant.text,
-            labels.get(item.variant.type_id, item.variant.type_id),
-            _status(item),
-            item.variant.cue or "",
-        )
-        for item in variants
-    )
-    return Markup(
-        '<div class="hg-found hg-of-anchor" tabindex="0" role="region" aria-label="Variants">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(join(Markup('<th scope="col">{}</th>').format(head) for head in heads), join(rows))
 
 
 def _status(item: Card) -> str:

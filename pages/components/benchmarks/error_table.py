@@ -1,17 +1,18 @@
 """Single items of a benchmark: the ones that a model got wrong, with their texts and scores."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from curation.formatting import counted
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks import single_item
 from pages.components.benchmarks.error_outcomes import BenchmarkSide
 from pages.components.benchmarks.names import BREAKDOWNS, outcome
 from pages.components.benchmarks.single_item import LABELS
+from pages.components.shared import tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.definition import Benchmark, ItemResult
@@ -121,15 +122,10 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
     ):
         shown = f"; the list shows the first {SHOWN}" if len(found) > SHOWN else ""
         st.text(f"{counted(len(found), 'item')}{shown}.", width="content")
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(found)),
-            "hedgerow-items.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: as_table(found),
+            "hedgerow-items",
             key="bench-items-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             disabled=not found,
         )
     if not found:
@@ -219,16 +215,10 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
     except HedgerowError as error:
         error_messages.show(str(error), key=f"bench-tokens-{letter}")
         return
-    dark = st.context.theme.type == "dark"
-    plot.chart(
-        single_item.token_chart(matrix, dark=dark),
-        key=f"bench-token-map-{letter}",
-        alt="Similarity of the tokens of the two texts",
-    )
-    plot.save_buttons(
-        lambda: single_item.token_chart(matrix, dark=False),
-        name="tokens",
-        key=f"save-tokens-{letter}",
+    plot.chart_to_save(
+        partial(single_item.token_chart, matrix),
+        name=f"tokens-{letter.lower()}",
+        alt_text="Similarity of the tokens of the two texts",
     )
     st.caption(
         f"The score, {matrix.score:.2f}, is the sum of the framed cells: the best match in the "

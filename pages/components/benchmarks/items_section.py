@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from curation.formatting import counted
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks import error_outcomes, error_table, scores_section
 from pages.components.benchmarks.error_outcomes import BenchmarkSide, ResultSummary
 from pages.components.benchmarks.names import BREAKDOWNS
 from pages.components.benchmarks.single_item import LABELS
+from pages.components.shared import tables
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.definition import Benchmark, Result
@@ -186,15 +186,10 @@ def _show(found: CommonErrors) -> None:
             f"models{shown}.",
             width="content",
         )
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*common_error_table(found)),
-            "hedgerow-common-errors.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: common_error_table(found),
+            "hedgerow-common-errors",
             key="bench-common-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             disabled=not found.errors,
         )
     if not found.errors:

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import altair as alt
 import pandas as pd
@@ -12,7 +11,8 @@ from markupsafe import Markup
 
 from curation.diagnostics.surface import marks
 from pages.components.benchmarks.names import outcome
-from pages.components.shared import card, formatting, links
+from pages.components.shared import formatting, links
+from pages.components.shared.charts.grammar import layered, plain_axis, tips
 from pages.components.shared.charts.palette import Palette, palette
 from pages.components.shared.formatting import diff, join
 from training.benchmarks.definition import ItemResult
@@ -127,7 +127,7 @@ def _record(row: ItemResult, name: str) -> Markup:
         return _NOTHING
     if name == "anchor":
         return _link(links.anchor(uid), "Open in Anchors")
-    return _link(card.permalink(quote(uid, safe="")), "Open in Review")
+    return _link(links.permalink(uid), "Open in Review")
 
 
 def _link(address: str, label: str) -> Markup:
@@ -202,12 +202,12 @@ def token_chart(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
             title="document",
             axis=_axis(colours, orient="top", labelAngle=-60, labelAlign="left"),
         ),
-        tooltip=[
-            alt.Tooltip("first:N", title="Query token"),
-            alt.Tooltip("second:N", title="Document token"),
-            alt.Tooltip("value:Q", title="Similarity", format=".3f"),
-            alt.Tooltip("best:N", title="Best match"),
-        ],
+        tooltip=tips(
+            ("first:N", "Query token"),
+            ("second:N", "Document token"),
+            ("value:Q", "Similarity", ".3f"),
+            ("best:N", "Best match"),
+        ),
     )
     low, high = float(matrix.similarity.min()), float(matrix.similarity.max())
     scale = alt.Scale(domain=[low, max(high, low + 1e-6)], range=list(colours.sequential))
@@ -216,13 +216,13 @@ def token_chart(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
     best = base.transform_filter("datum.best").mark_rect(
         filled=False, stroke=colours.ink, strokeWidth=2
     )
-    height = ROW * len(down) + AROUND
-    chart: Any = alt.layer(cells, best).properties(
-        height=height,
+    return layered(
+        cells,
+        best,
+        height=ROW * len(down) + AROUND,
         # Space for the last column header, which is slanted.
         padding={"left": 5, "top": 5, "right": 50, "bottom": 5},
     )
-    return chart
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -230,12 +230,9 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def _axis(colours: Palette, **more: Any) -> alt.Axis:
-    return alt.Axis(
+    return plain_axis(
         labelExpr=_UNNUMBERED,
-        labelOverlap=False,
         labelLimit=110,
-        ticks=False,
-        domain=False,
         labelColor=colours.ink,
         titleColor=colours.ink,
         **more,

@@ -4,6 +4,7 @@ Tables call the models A and B, as in the boxes above; charts name them, because
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -19,11 +20,10 @@ from pages.components.compare.figures import (
     DIGITS,
     ComparedModel,
     download,
-    drawn,
     table,
 )
-from pages.components.shared.charts import similarity_bars
-from pages.components.shared.formatting import decimals
+from pages.components.shared import tables
+from pages.components.shared.charts import plot, similarity_bars
 from pages.components.shared.shell import error_messages
 from training.evaluation.probe_sets import GROUPS_SET, OpenSet
 from training.evaluation.similarity import (
@@ -69,8 +69,8 @@ def _pairs(
         for at in order[:SHOWN_PAIRS]
         for side in sides
     ]
-    drawn(
-        lambda dark: similarity_bars.own_probes(rows, dark=dark, first=sides[0].label),
+    plot.chart_to_save(
+        partial(similarity_bars.own_probes, rows, first=sides[0].label),
         name="pairs",
         alt_text="Cosine similarity of sentence pairs, by model",
     )
@@ -109,8 +109,8 @@ def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> 
 def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
     with st.container(width=MAP_WIDTH):
         st.text("B minus A")
-        drawn(
-            lambda dark: figures.difference(change, sentences, dark=dark),
+        plot.chart_to_save(
+            partial(figures.difference, change, sentences),
             name="difference",
             alt_text="Difference between the models' cosines for every pair of sentences",
         )
@@ -119,8 +119,8 @@ def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
 
 
 def _heat_map(side: ComparedModel, sentences: Sequence[str], *, low: float) -> None:
-    drawn(
-        lambda dark: figures.heat_map(side.cosines, sentences, low=low, dark=dark),
+    plot.chart_to_save(
+        partial(figures.heat_map, side.cosines, sentences, low=low),
         name=f"heat-map-{side.letter.lower()}",
         alt_text=f"Cosine similarity of every pair of sentences under model {side.letter}",
     )
@@ -182,8 +182,8 @@ def show_groups(
         for group in groups
         for at in (group.rows[role],)
     ]
-    drawn(
-        lambda dark: figures.roles(rows, dark=dark, first=sides[0].label),
+    plot.chart_to_save(
+        partial(figures.roles, rows, first=sides[0].label),
         name="roles",
         alt_text="Mean cosine similarity between the anchors and the sentences that contradict, "
         "weaken and affirm them, by model, with each group as a line",
@@ -288,7 +288,7 @@ def _one_group(
     ]
     # One key per sort order: the same row number means another group in another order.
     event = st.dataframe(
-        decimals(table, DIGITS, signed=[DIFFERENCE]),
+        tables.decimals(table, DIGITS, signed=[DIFFERENCE]),
         hide_index=True,
         height=320,
         key=f"compare-groups-{hash((name, *order))}",
@@ -320,8 +320,8 @@ def _figure(probes: Sequence[ProbePair], group: ProbeGroup, sides: Sequence[Comp
             for side in sides
             for at in (group.rows[role],)
         ]
-        drawn(
-            lambda dark: similarity_bars.figure_1(rows, dark=dark, first=sides[0].label),
+        plot.chart_to_save(
+            partial(similarity_bars.figure_1, rows, first=sides[0].label),
             name="group",
             alt_text="Cosine similarity between the anchor and the sentences that contradict, "
             "weaken and affirm it, by model",

@@ -11,9 +11,9 @@ from curation.diagnostics.acceptance import Dimension, Group, Outcomes, ReasonCo
 from curation.review.queue import status_counts
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from pages.components.diagnostics.scope_of_page import PageView, counting
+from pages.components.shared import tables
 from pages.components.shared.charts import plot, shares
 from pages.components.shared.charts.shares import HeatCell
-from pages.components.shared.formatting import percentages
 
 DIMENSIONS = {
     "Type": Dimension.TYPE,
@@ -137,7 +137,7 @@ def _table(named: Mapping[str, Outcomes]) -> None:
         ("Decided", "Accepted", "Edited", "Rejected", "Conflict", "Pending"), number
     )
     st.dataframe(
-        percentages(rows, "Acceptance", "As written"),
+        tables.percentages(rows, "Acceptance", "As written"),
         hide_index=True,
         key="acceptance",
         height="content" if len(rows) <= GROUPS else "auto",

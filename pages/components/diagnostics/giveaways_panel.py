@@ -11,8 +11,7 @@ from curation.formatting import counted
 from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
-from pages.components.shared import formatting, page_runs
-from pages.components.shared.formatting import percentages
+from pages.components.shared import formatting, page_runs, tables
 from pages.components.shared.links import open_in_review
 from pages.components.shared.shell import current_user, open_project
 
@@ -124,7 +123,7 @@ def _table(title: str, scores: Sequence[Score], names: Mapping[str, str]) -> Non
         for score in sorted(scores, key=lambda score: place.get(score.name, len(place)))
     ]
     st.dataframe(
-        percentages(rows, "Accuracy", "Chance", "Above"),
+        tables.percentages(rows, "Accuracy", "Chance", "Above"),
         hide_index=True,
         height="content",
         key=f"giveaways-{title}",

@@ -23,6 +23,7 @@ from pages.components.diagnostics.scope_of_page import (
     measure_button,
 )
 from pages.components.shared.charts import plot
+from pages.components.shared.charts.grammar import tips
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 
@@ -126,11 +127,9 @@ def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
                 scale=alt.Scale(type="sqrt", domain=[0, most], range=[FAINTEST, 1]),
                 legend=None,
             ),
-            tooltip=[
-                alt.Tooltip("distance:N", title="Distance"),
-                alt.Tooltip("cosine:N", title="Cosine"),
-                alt.Tooltip("number:Q", title="Variants", format=","),
-            ],
+            tooltip=tips(
+                ("distance:N", "Distance"), ("cosine:N", "Cosine"), ("number:Q", "Variants", ",")
+            ),
         )
     )
 
@@ -269,18 +268,14 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
             with st.container(gap="small"):
                 st.text(f"{pairs.label} · {sum(row.number for row in pairs.rows):,}")
                 selected[type_id] = plot.chart(
-                    pairs_chart(pairs, dark=st.context.theme.type == "dark"),
+                    partial(pairs_chart, pairs),
                     key=f"pairs-{type_id}-{rounds[type_id]}",
                     on_select=partial(_mark, type_id),
                     selection_mode=[BRUSH, PLACE],
                     alt=f"{pairs.label}: heat map of Levenshtein distance and cosine similarity; "
                     "drag over a region or click a cell to list its variants",
                 )
-    plot.save_buttons(
-        partial(printed, list(types.values()), dark=False),
-        name="pairs",
-        key="save-pairs",
-    )
+    plot.save_buttons(partial(printed, list(types.values())), name="pairs")
     st.caption(
         "Each cell counts a type's variants with a similar distance and cosine. The stronger its "
         "colour, the more variants it contains. The distance axis covers a wider range for "

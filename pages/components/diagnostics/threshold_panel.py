@@ -18,9 +18,8 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
-from pages.components.shared import page_runs
+from pages.components.shared import page_runs, tables
 from pages.components.shared.charts import plot
-from pages.components.shared.formatting import percentages
 from pages.components.shared.shell import count_cache, current_user, open_project
 
 KEY = "threshold"
@@ -122,7 +121,7 @@ def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict
         table.append(_line("All types", *sums))
     numbers = st.column_config.NumberColumn(format="localized")
     st.dataframe(
-        percentages(table, "Share above", digits=2),
+        tables.percentages(table, "Share above", digits=2),
         hide_index=True,
         key="cut-by-type",
         width="content",

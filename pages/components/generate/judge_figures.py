@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -25,6 +24,7 @@ from curation.review.calibration.figures import (
 from curation.review.undo import retract_action
 from db.models import Verdict
 from pages.components.shared.charts import plot
+from pages.components.shared.charts.grammar import layered, tips
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -257,35 +257,29 @@ def reliability_chart(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     On the dashed line, the model is right exactly as often as its certainty says.
     """
     colours = palette(dark=dark)
-    rows = pd.DataFrame([one._asdict() for one in bins])
-    x = alt.X(
-        "low:Q",
-        title="stated confidence",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%"),
-    )
-    y = alt.Y(
-        "right:Q", title="correct", scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(format="%")
-    )
-    tooltip = [
-        alt.Tooltip("items:Q", title="Opinions"),
-        alt.Tooltip("certainty:Q", title="Mean confidence", format=".0%"),
-        alt.Tooltip("right:Q", title="Correct", format=".0%"),
-    ]
-    base = alt.Chart(rows)
+    base = alt.Chart(pd.DataFrame([one._asdict() for one in bins]))
+    share = alt.Axis(format="%")
+    x = alt.X("low:Q", title="stated confidence", scale=alt.Scale(domain=[0, 1]), axis=share)
+    y = alt.Y("right:Q", title="correct", scale=alt.Scale(domain=[0, 1.08]), axis=share)
     bars = base.mark_bar(color=colours.after, stroke=colours.paper).encode(
-        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltip
+        x=x,
+        x2="high:Q",
+        y=y,
+        y2=alt.datum(0),
+        tooltip=tips(
+            ("items:Q", "Opinions"),
+            ("certainty:Q", "Mean confidence", ".0%"),
+            ("right:Q", "Correct", ".0%"),
+        ),
     )
-    numbers = (
+    counts = (
         base.transform_calculate(middle="(datum.low + datum.high) / 2")
         .mark_text(dy=-7, color=colours.ink)
         .encode(x="middle:Q", y="right:Q", text="items:Q")
     )
-    ends = pd.DataFrame([{"low": 0.0, "right": 0.0}, {"low": 1.0, "right": 1.0}])
-    line = (
-        alt.Chart(ends)
+    exact = (
+        alt.Chart(pd.DataFrame([{"low": 0.0, "right": 0.0}, {"low": 1.0, "right": 1.0}]))
         .mark_line(strokeDash=[4, 3], color=colours.ink)
         .encode(x="low:Q", y="right:Q")
     )
-    chart: Any = alt.layer(bars, line, numbers)
-    return chart.properties(height=HEIGHT)
+    return layered(bars, exact, counts, height=HEIGHT)

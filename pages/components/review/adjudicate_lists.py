@@ -15,7 +15,7 @@ from curation.review.discussing import OpenMark
 from db.models import Verdict
 from pages.components.shared import card, formatting
 from pages.components.shared.formatting import diff, join, local
-from pages.components.shared.links import make_gold
+from pages.components.shared.links import make_gold, permalink
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 AT_MOST = 50
@@ -157,7 +157,7 @@ def _when(given: GivenVerdict) -> str:
 def trail(found: Settled, label: str) -> Markup:
     """A settled conflict: both sentences, each person's verdict, and the settlement."""
     link = Markup('<a href="{}" title="Open its card">{}</a>').format(
-        card.permalink(found.uid), found.uid
+        permalink(found.uid), found.uid
     )
     old, new = diff(found.anchor, found.text)
     gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(

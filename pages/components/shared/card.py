@@ -14,6 +14,7 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.surface_check import ROLES
 from db.models import Status
 from pages.components.shared.formatting import diff, has_diff, join, likeness
+from pages.components.shared.links import permalink
 
 # -- sibling --------------------------------------------------------------------------------------
 
@@ -99,11 +100,6 @@ def card(
         sentences(shown, sibling),
         chips(shown, entry, threshold=threshold, hidden=hidden, why_blind=why_blind),
     )
-
-
-def permalink(uid: str) -> str:
-    """The URL of a variant's card, relative to the app's."""
-    return f"review?variant={uid}"
 
 
 def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:

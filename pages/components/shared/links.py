@@ -76,6 +76,11 @@ def anchor(uid: str) -> str:
     return f"anchors?{ANCHOR}={quote(uid, safe='')}"
 
 
+def permalink(uid: str) -> str:
+    """The URL of a variant's card, relative to the app's."""
+    return f"review?variant={quote(uid, safe='')}"
+
+
 def to_review(
     label: str, *, queue: Queue | None = None, source: str | None = None, **more: Any
 ) -> None:

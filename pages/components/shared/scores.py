@@ -10,9 +10,8 @@ from markupsafe import Markup
 from curation.diagnostics.model_verdicts import agreement, together
 from curation.formatting import counted, decimal
 from curation.release.freezing import release_numbers
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Split
-from pages.components.shared import formatting
+from pages.components.shared import formatting, tables
 from pages.components.shared.formatting import join
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -60,15 +59,10 @@ def _files(
     if note:
         st.caption(note)
     with st.container(horizontal=True):
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(made, found)),
-            f"{name}.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: as_table(made, found),
+            name,
             key="bench-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             help="One row per score, with its interval, data, base model, time and cost.",
         )
         st.download_button(

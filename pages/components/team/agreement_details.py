@@ -9,12 +9,10 @@ from curation.decisions.status import status_label
 from curation.formatting import counted
 from curation.review.agreement.figures import confusion, differing, in_cell
 from curation.review.agreement.overlap import VERDICTS, Overlap
-from curation.review.agreement.records import COLUMNS, GivenVerdict, Record, ids_of, records, table
+from curation.review.agreement.records import COLUMNS, GivenVerdict, ids_of, records, table
 from curation.review.browser_window.messages import reason
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Verdict
-from pages.components.shared import formatting
-from pages.components.shared.card import permalink
+from pages.components.shared import formatting, tables
 from pages.components.shared.formatting import join
 from pages.components.shared.shell import open_project
 
@@ -23,7 +21,6 @@ SHOWN = 100
 
 _DIFFERING, _ALL = "Disagreements", "All"
 _HEADS = ("Card", "Variant", "Verdicts", "Anchor", "Type", "Status")
-_DOES_INLINE = {Verdict.ACCEPT: "accepts", Verdict.REJECT: "rejects", Verdict.EDIT: "edits"}
 
 
 def record_list(
@@ -41,21 +38,27 @@ def record_list(
     ids = ids_of(found if shows_all else differing(found))
     with st.container(horizontal=True, vertical_alignment="center", key="team-found"):
         st.text(_in_words(len(ids), filters, of=None if shows_all else found.variants))
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(COLUMNS, table(open_project.ask(records, ids))),
-            "hedgerow-verdicts.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: (COLUMNS, table(open_project.ask(records, ids))),
+            "hedgerow-verdicts",
             key="team-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             disabled=not ids,
             help="All verdicts on these variants, one per row.",
         )
     if ids:
         rows = open_project.ask(records, ids[:SHOWN])
-        formatting.emit(_table(rows, labels))
+        cells = (
+            (
+                tables.card_link(row.uid),
+                tables.sentence(row.text),
+                join(_verdict(given) for given in row.verdicts),
+                Markup('<div class="hg-wide">{}</div>').format(tables.sentence(row.anchor)),
+                labels.get(row.type_id, row.type_id),
+                status_label(row.status),
+            )
+            for row in rows
+        )
+        formatting.emit(tables.sentences(_HEADS, cells))
 
 
 def _wants_all() -> bool:
@@ -79,41 +82,14 @@ def _in_words(number: int, filters: Sequence[str], *, of: int | None) -> str:
     return f"The verdicts disagree on {number:,} of {counted(of, 'variant')}{what}.{shown}"
 
 
-def _table(rows: Sequence[Record], labels: Mapping[str, str]) -> Markup:
-    heads = (Markup('<th scope="col">{}</th>').format(head) for head in _HEADS)
-    return Markup(
-        '<div class="hg-found" tabindex="0" role="region" aria-label="Variants">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(join(heads), join(_row(row, labels) for row in rows))
-
-
-def _row(row: Record, labels: Mapping[str, str]) -> Markup:
-    card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
-        permalink(row.uid), "Open the card in Review in a new tab."
-    )
-    cells: tuple[str | Markup, ...] = (
-        card,
-        _sentence(row.text),
-        join(_verdict(given) for given in row.verdicts),
-        Markup('<div class="hg-wide">{}</div>').format(_sentence(row.anchor)),
-        labels.get(row.type_id, row.type_id),
-        status_label(row.status),
-    )
-    return Markup("<tr>{}</tr>").format(join(Markup("<td>{}</td>").format(cell) for cell in cells))
-
-
 def _verdict(given: GivenVerdict) -> Markup:
     """One line: reviewer, verdict, reason, note, and whether it is independent."""
-    parts = [_DOES_INLINE[given.verdict], reason(given.reason), given.note]
+    parts = [_DOES[given.verdict].lower(), reason(given.reason), given.note]
     if not given.independent:
         parts.append("(after seeing another verdict)")
     return Markup('<div class="hg-text" dir="auto"><b>{}</b> {}</div>').format(
         given.reviewer, " · ".join(part for part in parts if part)
     )
-
-
-def _sentence(text: str) -> Markup:
-    return Markup('<span class="hg-text" dir="auto">{}</span>').format(text)
 
 
 # -- The confusion table of two people's verdicts -------------------------------------------------
@@ -146,9 +122,7 @@ def pick_cell(found: Overlap, names: Sequence[str]) -> tuple[str, Overlap]:
         on_select="rerun",
         selection_mode="single-cell",
         width="content",
-        column_config={
-            name: st.column_config.NumberColumn(format="localized") for name in _DOES.values()
-        },
+        column_config=tables.counts(_DOES.values()),
     )
     columns = {name: verdict for verdict, name in _DOES.items()}
     for row, column in event.selection.cells:

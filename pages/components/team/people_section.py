@@ -16,8 +16,7 @@ from curation.review.people_statistics import (
     person_figures,
     table,
 )
-from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared import links
+from pages.components.shared import links, tables
 from pages.components.shared.shell import current_user, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
@@ -78,15 +77,10 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
     )
     st.header("Accepted, by type", anchor=False)
     st.dataframe(_by_type(found), key="people-types", height="content")
-    st.download_button(
-        "CSV",
-        lambda: csv_bytes(COLUMNS, table(found, shared)),
-        "hedgerow-people.csv",
-        "text/csv",
+    tables.csv_button(
+        lambda: (COLUMNS, table(found, shared)),
+        "hedgerow-people",
         key="people-csv",
-        type="tertiary",
-        icon=":material/download:",
-        on_click="ignore",
         help="All figures, one row per person and type.",
     )
 

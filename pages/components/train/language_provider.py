@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -75,9 +76,11 @@ def _live(run: Run) -> None:
     """The curve of a run in progress."""
     points = open_project.ask(loss_curve, run)
     if len(points) >= FEW:
-        dark = st.context.theme.type == "dark"
-        chart = curve_charts.loss(points, dark=dark)
-        plot.chart(chart, alt="Loss by step", key=f"live-llm-provider-{run.id}")
+        plot.chart(
+            partial(curve_charts.loss, points),
+            alt="Loss by step",
+            key=f"live-llm-provider-{run.id}",
+        )
 
 
 def _stopped(run: Run) -> None:
@@ -141,8 +144,11 @@ def _models(done: Sequence[Run]) -> None:
     points = open_project.ask(loss_curve, chosen)
     if len(points) >= FEW:
         st.markdown("**Loss**")
-        chart = curve_charts.loss(points, dark=st.context.theme.type == "dark")
-        plot.chart(chart, alt="Loss by step", key=f"llm-provider-loss-{chosen.id}")
+        plot.chart(
+            partial(curve_charts.loss, points),
+            alt="Loss by step",
+            key=f"llm-provider-loss-{chosen.id}",
+        )
     if len(done) > 1:
         st.dataframe([_line(run) for run in done], hide_index=True, key="llm-provider-runs")
 

@@ -1,6 +1,7 @@
 """The sections for language models: the next run, the results, and the comparison of arms."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,8 +10,7 @@ from curation.formatting import counted, duration
 from curation.release.freezing import release_numbers
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED
-from pages.components.shared import formatting, links, page_runs
-from pages.components.shared.formatting import percentages
+from pages.components.shared import formatting, links, page_runs, tables
 from pages.components.shared.shell import error_messages, frame, open_project
 from pages.components.train import curves_view, language_form, language_provider
 from pages.components.train.language_form import ARM_LABELS
@@ -92,7 +92,7 @@ def _next_run() -> None:
     for study in studies:
         st.text(f"Run {study.id} is an ablation. Its training runs take turns with others.")
     for run in active:
-        page_runs.follow(run, title=title(run), more=curves_view.live_language)
+        page_runs.follow(run, title=title(run), more=partial(curves_view.language, live=True))
     if not active and runs and runs[0].state not in UNFINISHED:
         _ended(runs[0])
     error_messages.show_kept(_PROBLEM)
@@ -165,7 +165,7 @@ def _run_results() -> None:
     else:
         stopped(run)
     st.header("Training curves", anchor=False)
-    curves_view.show_language(run)
+    curves_view.language(run)
     _model(run)
     page_runs.log(run)
     _all([run for run in ended if run.state == RunState.DONE])
@@ -222,7 +222,7 @@ def _all(done: Sequence[Run]) -> None:
         return
     st.header("All runs", anchor=False)
     st.dataframe(
-        percentages([_line(run) for run in done], "Correct before", "Correct after"),
+        tables.percentages([_line(run) for run in done], "Correct before", "Correct after"),
         hide_index=True,
         key="llm-runs",
         column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},

@@ -1,6 +1,7 @@
 """Training runs in progress, the latest one, and those that stopped early."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -31,7 +32,9 @@ def draw(runs: Sequence[Run]) -> None:
     computing = computing or next(iter(active), None)
     if computing is not None:
         page_runs.follow(
-            computing, title=section_choice.title(computing), more=curves_view.live_encoder
+            computing,
+            title=section_choice.title(computing),
+            more=partial(curves_view.encoder, live=True),
         )
     if others := [run for run in active if run is not computing]:
         with st.container(border=True, key="train-queue"):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
+from pages.components.shared import tables
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import recipe_editor
 from training.evaluation import general_ability
@@ -211,15 +211,10 @@ def _texts() -> None:
         },
     )
     st.caption("To search, use the magnifying glass above the table.")
-    st.download_button(
-        "CSV",
-        lambda: csv_bytes(BundledText._fields, bundled_texts()),
-        "hedgerow-bundled-texts.csv",
-        "text/csv",
+    tables.csv_button(
+        lambda: (BundledText._fields, bundled_texts()),
+        "hedgerow-bundled-texts",
         key="train-bundled-csv",
-        type="tertiary",
-        icon=":material/download:",
-        on_click="ignore",
         help="Download all texts.",
     )
 

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Run
-from pages.components.shared import formatting, links
+from pages.components.shared import formatting, links, tables
+from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.train import section_choice
@@ -67,15 +67,10 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
     ):
         number = f"The newest {MOST:,}" if len(rows) == MOST else f"{len(rows):,}"
         st.text(f"{number} finished run{'' if len(rows) == 1 else 's'}.", width="content")
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(rows)),
-            "hedgerow-runs.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: as_table(rows),
+            "hedgerow-runs",
             key="runs-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             help="All runs, with every recipe key and every metric.",
         )
     st.dataframe(
@@ -188,7 +183,7 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
 
 def _marked(lines: list[dict[str, str]]) -> Any:
     """The table with differing cells in colour, and a sign that repeats the colour."""
-    colour = palette(dark=st.context.theme.type == "dark")
+    colour = palette(dark=plot.is_dark())
     mark = f"background-color: {colour.add}; color: {colour.ink}"
     return pd.DataFrame(lines).style.map(lambda value: mark if str(value).startswith("≠ ") else "")
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import page_runs, scores
+from pages.components.shared import page_runs, scores, tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import open_project
 from pages.components.train import study_charts
@@ -235,14 +234,9 @@ def _rests_on(rows: Sequence[FigureRow]) -> None:
 
 
 def _download(run: Run, rows: Sequence[FigureRow]) -> None:
-    st.download_button(
-        "CSV",
-        lambda: csv_bytes(FigureRow._fields, [tuple(row) for row in rows]),
-        f"hedgerow-study-{run.id}.csv",
-        "text/csv",
+    tables.csv_button(
+        lambda: (FigureRow._fields, [tuple(row) for row in rows]),
+        f"hedgerow-study-{run.id}",
         key="study-csv",
-        type="tertiary",
-        icon=":material/download:",
-        on_click="ignore",
         help="Every metric of every run, one per row.",
     )

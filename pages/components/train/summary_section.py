@@ -11,9 +11,8 @@ from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.formatting import duration
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from pages.components.shared import hub, links, page_runs
+from pages.components.shared import hub, links, page_runs, tables
 from pages.components.shared.charts import plot, similarity_bars
-from pages.components.shared.formatting import decimals
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import (
     curves_view,
@@ -62,7 +61,7 @@ def draw(runs: Sequence[Run]) -> None:
     if run.state != RunState.DONE:
         live.stopped(run)
         st.header("Progress before it stopped", anchor=False)
-        curves_view.show_encoder(run)
+        curves_view.encoder(run)
         _recipe(run)
         return
     show(run)
@@ -76,7 +75,7 @@ def show(run: Run) -> None:
     _distributions(run)
     tradeoff_section.show(run)
     st.header("Training curves", anchor=False)
-    curves_view.show_encoder(run)
+    curves_view.encoder(run)
     _model(run)
     publish(run)
     _recipe(run)
@@ -188,7 +187,7 @@ def _distributions(run: Run) -> None:
     )
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(
-            decimals(_numbers(rows, known), signed=["Change"]),
+            tables.decimals(_numbers(rows, known), signed=["Change"]),
             hide_index=True,
             column_config={"Part": st.column_config.TextColumn(width=130)},
         )

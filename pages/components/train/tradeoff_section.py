@@ -6,11 +6,10 @@ from functools import partial
 import streamlit as st
 
 from curation.formatting import duration
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import page_runs
+from pages.components.shared import page_runs, tables
 from pages.components.shared.charts import plot
 from pages.components.shared.charts.negation_and_ability import GENERAL_NAMES
 from pages.components.shared.charts.negation_and_ability import curve as draw_curve
@@ -290,12 +289,10 @@ def _numbers(curve: Curve) -> None:
             [{"Share": share} | dict(zip(names, values, strict=True)) for share, *values in rows],
             hide_index=True,
         )
-        st.download_button(
-            "Download CSV",
-            lambda: csv_bytes(["share", *names], rows),
-            f"hedgerow-trade-off-run-{curve.training}.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: (["share", *names], rows),
+            f"hedgerow-trade-off-run-{curve.training}",
             key=f"tradeoff-csv-{curve.run}",
-            icon=":material/download:",
-            on_click="ignore",
+            label="Download CSV",
+            type="secondary",
         )
