@@ -8,7 +8,7 @@ import streamlit as st
 from curation.formatting import counted
 from curation.release.freezing import release_numbers
 from db.models import Split
-from pages.components.shared.scores import METRICS, data_names
+from pages.components.shared.scores import FILE_TYPES, METRICS, data_names
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
 from training.benchmarks.definition import Benchmark
@@ -26,8 +26,6 @@ from training.benchmarks.tasks.semantoneg import (
 )
 from training.benchmarks.tasks.suite_sentences import Built, at_least_one_turned, build
 from training.evaluation.held_out import Forms
-
-FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
 _PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
 

@@ -29,8 +29,6 @@ from training.models.display_names import choice_names
 from training.models.finetuned import finetuned_folders
 from training.models.known import model_choice as known_models
 
-AS_ITS_FILES_SAY = "as in the model's files"
-
 _KEY = "bench"
 
 _HELP = (
@@ -126,7 +124,7 @@ def _with_detail(name: str, architectures: Sequence[str]) -> dict[str, Any]:
             st.text(name, width="stretch")
             chosen = st.selectbox(
                 "Architecture",
-                [AS_ITS_FILES_SAY, *(key for key in architectures if key != CHAT)],
+                [model_choice.AS_ITS_FILES_SAY, *(key for key in architectures if key != CHAT)],
                 key=f"{_KEY}-kind-{name}",
                 label_visibility="collapsed",
                 width=230,
@@ -136,7 +134,7 @@ def _with_detail(name: str, architectures: Sequence[str]) -> dict[str, Any]:
             prompts = {side: _prompt(name, side) for side in Prompts._fields}
     return {
         "name": name,
-        "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen,
+        "architecture": "" if chosen == model_choice.AS_ITS_FILES_SAY else chosen,
         **{f"{side}_prompt": prompt or None for side, prompt in prompts.items()},
     }
 

@@ -195,6 +195,12 @@ def no_anchors() -> None:
         )
 
 
+def no_release(message: str) -> None:
+    """Draw a sentence that says why a release is needed, with a link to create one."""
+    st.text(message)
+    st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+
+
 # -- What a section of results shows before there are any -----------------------------------------
 
 
@@ -211,10 +217,6 @@ def no_results(message: str, *, section: str, key: str) -> None:
             f"Go to {section}",
             key="empty-results-go",
             icon=":material/arrow_forward:",
-            on_click=_open,
-            args=(key, section),
+            on_click=st.session_state.update,
+            args=({key: section},),
         )
-
-
-def _open(key: str, section: str) -> None:
-    st.session_state[key] = section

@@ -29,6 +29,15 @@ from pages.components.shared.formatting import plain
 from pages.components.shared.shell import error_messages, open_project
 from training.llm.provider_request import finetuned_models
 
+AS_ITS_FILES_SAY = "as in the model's files"
+"""Stands for the architecture that a model's files name."""
+
+ANY_MODEL = (
+    "Choose a model of this project. For any other, type the folder of a sentence-transformers "
+    "model or its name on the model hub and press Enter."
+)
+"""Help of a box for a model."""
+
 MODEL, ADDRESS = "generate-model", "generate-address"
 NEWEST = 0
 """Stands for the newest version, because None would not be kept between sections."""

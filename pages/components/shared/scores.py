@@ -226,6 +226,10 @@ def _small(text: str) -> Markup:
 # -- The benchmarks and the data that a project has for them, with labels -------------------------
 
 
+FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
+"""The endings of files with benchmark data."""
+
+
 def known_data() -> dict[str, DataChoice]:
     """A readable name → each benchmark with data from the project or the model hub."""
     folder = open_project.settings().data_folder

@@ -18,10 +18,10 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.run_folders import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics
-from pages.components.shared import formatting, model_choice, page_runs
+from pages.components.shared import formatting, links, model_choice, page_runs
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import curve_charts
+from pages.components.train import curve_charts, training_runs
 from pages.components.train.language_form import ARM_LABELS, ARM_MEANINGS
 from training.evaluation.figures import loss_curve
 from training.llm.card import HELD_OUT_LOSS
@@ -62,8 +62,7 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         box(numbers)
     else:
-        st.text("The questions are made from a release, but there is none yet.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("The questions are made from a release, but there is none yet.")
     _models([run for run in runs if run.state == RunState.DONE])
 
 
@@ -74,41 +73,39 @@ def _title(run: Run) -> str:
 
 def _live(run: Run) -> None:
     """The curve of a run in progress."""
+    _curve(run, "live-llm-provider")
+
+
+def _curve(run: Run, key: str, title: str = "") -> None:
     points = open_project.ask(loss_curve, run)
     if len(points) >= FEW:
-        plot.chart(
-            partial(curve_charts.loss, points),
-            alt="Loss by step",
-            key=f"live-llm-provider-{run.id}",
-        )
+        if title:
+            st.markdown(f"**{title}**")
+        drawn = partial(curve_charts.loss, points)
+        plot.chart(drawn, alt="Loss by step", key=f"{key}-{run.id}")
 
 
 def _stopped(run: Run) -> None:
     """A run that stopped early: the reason, and how to continue. Its job may still be running."""
     address = request_of(run).base_url
-    page_runs.stopped(run, again=lambda: _again(run), label="Resume")
+    page_runs.stopped(
+        run,
+        again=lambda: page_runs.start_again(run, model_choice.key_environment(address)),
+        label="Resume",
+    )
     if not current_user.may(Role.LEAD):
         return
     with st.container(key=f"llm-provider-stopped-{run.id}"):
         # The form below has the same field, for its own address.
         with st.popover(f"Key for run {run.id}", icon=":material/key:"):
             model_choice.key_field(address, place=f"-llm-{run.id}")
-        if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):
+        job = read_job(run_folder(open_project.settings(), run))
+        may_run = job is not None and job.started
+        if may_run and run.state in (RunState.PAUSED, RunState.INTERRUPTED):
             st.text("The job at the provider keeps running until you cancel it.")
             st.button(
                 "Cancel the job", key=f"llm-provider-cancel-{run.id}", on_click=_cancel, args=(run,)
             )
-
-
-def _has_job(run: Run) -> bool:
-    """Whether the provider may still be running a job of the run."""
-    job = read_job(run_folder(open_project.settings(), run))
-    return job is not None and job.started
-
-
-def _again(run: Run) -> None:
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run, model_choice.key_environment(request_of(run).base_url))
 
 
 def _cancel(run: Run) -> None:
@@ -128,27 +125,12 @@ def _models(done: Sequence[Run]) -> None:
     if not done:
         return
     st.header("Results", anchor=False)
-    by_id = {run.id: run for run in done}
-    chosen = by_id[
-        st.selectbox(
-            "Run",
-            list(by_id),
-            format_func=lambda key: f"Run {key}: {_title(by_id[key])}",
-            key=f"llm-provider-run-{max(by_id)}",  # a new widget where there are others
-        )
-    ]
+    chosen = training_runs.choose_among("Run", done, _title, key="llm-provider-run")
     st.text("The model's name at the provider")
     st.code(chosen.result["fine_tuned_model"], language=None)
     st.text("You can use it as a chat model under Benchmarks, Generate and Second opinions.")
     st.text(_outcome(chosen))
-    points = open_project.ask(loss_curve, chosen)
-    if len(points) >= FEW:
-        st.markdown("**Loss**")
-        plot.chart(
-            partial(curve_charts.loss, points),
-            alt="Loss by step",
-            key=f"llm-provider-loss-{chosen.id}",
-        )
+    _curve(chosen, "llm-provider-loss", "Loss")
     if len(done) > 1:
         st.dataframe([_line(run) for run in done], hide_index=True, key="llm-provider-runs")
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
+from pages.components.shared import scores
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.file_reading import HUB, LARGEST_FILE
 from training.benchmarks.sources import KeptData, kept_data
@@ -23,8 +24,6 @@ from training.ranking.pairs import (
     require_untested,
 )
 from training.ranking.request import RankingRequest, files_of, parts_asked
-
-FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
 A_FIFTH = "a held-out fifth"
 
@@ -155,7 +154,7 @@ def _add() -> None:
     key = f"nevir-file-{st.session_state.get(_ADDED, 0)}"
     st.file_uploader(
         "File",
-        type=FILE_TYPES,
+        type=scores.FILE_TYPES,
         key=key,
         on_change=_keep,
         args=(key,),

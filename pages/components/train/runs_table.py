@@ -11,7 +11,7 @@ from pages.components.shared import formatting, links, tables
 from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
-from pages.components.train import section_choice
+from pages.components.train import training_runs
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, STS
 from training.losses.families import Role
@@ -52,8 +52,8 @@ def show_runs() -> None:
     if not rows:
         links.no_results(
             "No training run has finished yet. Start one under Train.",
-            section=section_choice.TRAIN,
-            key=section_choice.SECTION,
+            section=training_runs.TRAIN,
+            key=training_runs.SECTION,
         )
         return
     _overview(rows)

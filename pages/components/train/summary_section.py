@@ -16,11 +16,10 @@ from pages.components.shared.charts import plot, similarity_bars
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import (
     curves_view,
-    live,
     recipe_editor,
     runs_table,
-    section_choice,
     tradeoff_section,
+    training_runs,
 )
 from training.evaluation.figures import (
     SAMPLE,
@@ -47,8 +46,8 @@ def draw(runs: Sequence[Run]) -> None:
     if not runs:
         links.no_results(
             "No training run has finished yet. Start one under Train.",
-            section=section_choice.TRAIN,
-            key=section_choice.SECTION,
+            section=training_runs.TRAIN,
+            key=training_runs.SECTION,
         )
         st.page_link(
             "pages/compare.py",
@@ -57,9 +56,9 @@ def draw(runs: Sequence[Run]) -> None:
             query_params={"a": DEFAULT_ENCODER, "b": TRAINED_ENCODER},
         )
         return
-    run = section_choice.choose_run({run.id: run for run in runs})
+    run = training_runs.choose_run({run.id: run for run in runs}, title=training_runs.encoder_title)
     if run.state != RunState.DONE:
-        live.stopped(run)
+        training_runs.stopped(run)
         st.header("Progress before it stopped", anchor=False)
         curves_view.encoder(run)
         _recipe(run)
@@ -266,7 +265,7 @@ def _yaml(values: Mapping[str, Any]) -> str:
 
 def _reuse(text: str) -> None:
     recipe_editor.use(text)
-    st.session_state[section_choice.SECTION] = section_choice.TRAIN
+    st.session_state[training_runs.SECTION] = training_runs.TRAIN
 
 
 # -- A finished run's model card, and the form to publish the model on the Hub --------------------

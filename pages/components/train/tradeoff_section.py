@@ -45,15 +45,14 @@ _READING = (
 
 def show(run: Run) -> None:
     """The trade-off of a finished run."""
-    key = run.id
     st.header("Trade-off between negation and general ability", anchor=False)
-    curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), key)
+    curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), run.id)
     if curve is None:
         st.text(_IDEA)
     else:
         _curve(run, curve, saved)
-    _under_way(saving, f"saving a model from run {key}")
-    if not _under_way(measuring, f"measuring the trade-off of run {key}"):
+    _under_way(saving, f"saving a model from run {run.id}")
+    if not _under_way(measuring, f"measuring the trade-off of run {run.id}"):
         _offer(run, curve)
     error_messages.show_kept(_PROBLEM)
 
@@ -64,13 +63,8 @@ def _under_way(run: Run | None, title: str) -> bool:
         page_runs.follow(run, title=title)
         return True
     if run is not None and run.state in (RunState.FAILED, RunState.INTERRUPTED):
-        page_runs.stopped(run, again=partial(_again, run))
+        page_runs.stopped(run, again=partial(page_runs.start_again, run))
     return False
-
-
-def _again(run: Run) -> None:
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run)
 
 
 def _offer(run: Run, curve: Curve | None) -> None:
