@@ -22,10 +22,6 @@ PROMPTS, JUDGES = "Prompts", "Judges"
 SECTIONS = (SET_UP, PROMPTS, RESULTS, opinions_section.NAME, JUDGES)
 
 
-def _runs() -> list[Run]:
-    return open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
-
-
 def _set_up(runs: list[Run], counts: CachedCounts) -> None:
     """Show the running or stopped run, and the form for the next run if none is running."""
     active = next((run for run in runs if run.state in UNFINISHED), None)
@@ -51,7 +47,7 @@ frame.begin(
 )
 prompt_editor.ensure()
 section = frame.section(SECTIONS, key=GENERATE_SECTION)
-found, counts = _runs(), CachedCounts()
+found, counts = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS), CachedCounts()
 match section:
     case "Prompts":
         prompts_section.draw(counts)

@@ -16,7 +16,6 @@ from curation.review.calibration.figures import (
     Bin,
     Calibration,
     JudgeFigures,
-    TypeFigures,
     accept_trusted,
     count_trusted,
     trust,
@@ -29,7 +28,7 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
-_VERBS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
+_VERDICTS = (Verdict.ACCEPT, Verdict.EDIT, Verdict.REJECT)
 _MESSAGE, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
 
 
@@ -96,7 +95,19 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
 
 def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     st.dataframe(
-        [_line(row, labels) for row in (*one.types, one.together)],
+        [
+            {
+                "Type": labels.get(row.type_id, row.type_id),
+                "Variants": row.items,
+                "People accept": _percent(row.base_rate),
+                "Agree": as_text(row.agreement, as_percent=True),
+                "By chance": _percent(row.by_chance),
+                "Kappa": as_text(row.kappa),
+                "Model accepts": row.accepted,
+                "Precision of 'accept'": as_text(row.precision, as_percent=True),
+            }
+            for row in (*one.types, one.together)
+        ],
         hide_index=True,
         key="judges-types-table",
         placeholder="–",
@@ -110,19 +121,6 @@ def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
             ),
         },
     )
-
-
-def _line(row: TypeFigures, labels: Mapping[str, str]) -> dict[str, object]:
-    return {
-        "Type": labels.get(row.type_id, row.type_id),
-        "Variants": row.items,
-        "People accept": _percent(row.base_rate),
-        "Agree": as_text(row.agreement, as_percent=True),
-        "By chance": _percent(row.by_chance),
-        "Kappa": as_text(row.kappa),
-        "Model accepts": row.accepted,
-        "Precision of 'accept'": as_text(row.precision, as_percent=True),
-    }
 
 
 def _percent(share: float | None) -> float | None:
@@ -141,9 +139,9 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     cells = rows[type_id].cells
     st.dataframe(
         [
-            {"Model": does}
-            | {f"People {do}": cells.get((judge, people), 0) for people, do in _VERBS.items()}
-            for judge, does in _VERBS.items()
+            {"Model": judge.value}
+            | {f"People {people}": cells.get((judge, people), 0) for people in _VERDICTS}
+            for judge in _VERDICTS
         ],
         hide_index=True,
         key="judges-verdicts",
@@ -197,8 +195,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             names = ", ".join(labels.get(key, key) for key in trusted)
             st.text(f"Types that qualify: {names}.")
             _offer(found, one, precision)
-        if message := st.session_state.pop(_MESSAGE, ""):
-            st.text(message)
+        error_messages.show_once(_MESSAGE)
         if _DONE in st.session_state:
             st.button("Undo", key="judges-undo", on_click=_undo)
         error_messages.show_kept(_PROBLEM)

@@ -179,16 +179,16 @@ def _progress(found: Calibration) -> None:
                 key="judges-ask",
                 type="tertiary",
                 icon=":material/smart_toy:",
-                on_click=_to_opinions,
-                args=(found.sample.id,),
+                on_click=st.session_state.update,
+                args=(
+                    {
+                        opinions_section.SAMPLE: found.sample.id,
+                        GENERATE_SECTION: opinions_section.NAME,
+                    },
+                ),
             )
         st.caption(
             f"All reviewers can open the sample at review?{SELECTION}={name}. Its cards stay "
             "blind in Review until you have decided on them. Decisions that were not made blind do "
             "not count here."
         )
-
-
-def _to_opinions(number: int) -> None:
-    st.session_state[opinions_section.SAMPLE] = number
-    st.session_state[GENERATE_SECTION] = opinions_section.NAME

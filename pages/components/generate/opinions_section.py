@@ -52,7 +52,6 @@ STATUSES: dict[Status | None, str] = {
     Status.CONFLICT: "In conflict",
     None: "All except superseded",
 }
-_SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
 _PROBLEM = "opinion_problem"
 
 
@@ -208,44 +207,50 @@ def _fine_points() -> dict[str, Any]:
     """Options for slow servers and for models that reason before they answer."""
     with st.expander("Concurrency, answer length, timeout", icon=":material/tune:"):
         first, second, third = st.columns(3, vertical_alignment="bottom")
-        concurrency = first.number_input(
-            "Concurrent calls",
-            1,
-            MAX_CONCURRENCY,
-            16,
-            key="opinion-concurrency",
-            persist_state="session",
-        )
-        tokens = second.number_input(
-            "Maximum answer length (tokens)",
-            16,
-            32_000,
-            500,
-            100,
-            key="opinion-tokens",
-            persist_state="session",
-            help="Raise this if the model reasons before it answers or if answers are cut off.",
-        )
-        timeout = third.number_input(
-            "Timeout (seconds)",
-            1,
-            3600,
-            120,
-            key="opinion-timeout",
-            persist_state="session",
-        )
-    return {
-        "concurrency": int(concurrency),
-        "max_tokens": int(tokens),
-        "timeout": float(timeout),
-    }
+        return {
+            "concurrency": int(
+                first.number_input(
+                    "Concurrent calls",
+                    1,
+                    MAX_CONCURRENCY,
+                    16,
+                    key="opinion-concurrency",
+                    persist_state="session",
+                )
+            ),
+            "max_tokens": int(
+                second.number_input(
+                    "Maximum answer length (tokens)",
+                    16,
+                    32_000,
+                    500,
+                    100,
+                    key="opinion-tokens",
+                    persist_state="session",
+                    help="Raise this if the model reasons before it answers or if answers are cut "
+                    "off.",
+                )
+            ),
+            "timeout": float(
+                third.number_input(
+                    "Timeout (seconds)",
+                    1,
+                    3600,
+                    120,
+                    key="opinion-timeout",
+                    persist_state="session",
+                )
+            ),
+        }
 
 
 def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
     price, budget = run_cost.price(values["model"]), run_cost.budget()
     try:
         request = checked(JudgeRequest, values | {"price": price, "budget": budget})
-        wanted = counts.get(count_wanted, _bare(request))
+        # Only the fields that determine the variants: counts are cached by them.
+        of = request.model_dump(include={"model", "prompt", "selection", "repeats", "temperature"})
+        wanted = counts.get(count_wanted, JudgeRequest(**of))
         if wanted is None:
             return
         found = open_project.ask(estimate_judging, request, wanted)
@@ -259,17 +264,6 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
         st.text("OpenAI needs an API key. Enter one, or enter the address of another server.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
     error_messages.show_kept(_PROBLEM)
-
-
-def _bare(request: JudgeRequest) -> JudgeRequest:
-    """The fields of a request that determine its variants; counts are cached by them."""
-    return JudgeRequest(
-        model=request.model,
-        prompt=request.prompt,
-        selection=request.selection,
-        repeats=request.repeats,
-        temperature=request.temperature,
-    )
 
 
 def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
@@ -336,7 +330,8 @@ def _agreement(counts: CachedCounts) -> None:
         state = "switched on" if judge.counts else "switched off"
         verdicts = counts.get(verdict_counts, judge.id) or {}
         accepts, edits, rejects = (
-            f"{what} {verdicts.get(verdict, 0):,}" for verdict, what in _SAYS.items()
+            f"{verdict} {verdicts.get(verdict, 0):,}"
+            for verdict in (Verdict.ACCEPT, Verdict.EDIT, Verdict.REJECT)
         )
         st.text(
             f"{judge.name} · {counted(judge.opinions, 'opinion')} · {state}"

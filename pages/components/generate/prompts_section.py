@@ -93,11 +93,12 @@ def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> No
     for cue in cues.values():
         if cue in SPELLING:
             st.text(f'The cue "{SPELLING[cue]}" is stored as "{cue}", as the paper spells it.')
-    st.button(f"Show another {what}", key="generate-another", on_click=_next)
-
-
-def _next() -> None:
-    st.session_state[_EXAMPLE] += 1
+    st.button(
+        f"Show another {what}",
+        key="generate-another",
+        on_click=st.session_state.update,
+        args=({_EXAMPLE: number + 1},),
+    )
 
 
 # -- prompt examples ------------------------------------------------------------------------------
@@ -114,8 +115,7 @@ _PROBLEM, _MESSAGE = "generate_examples_problem", "generate_examples_told"
 
 def prompt_examples(chosen: PromptVersion, role: Role) -> None:
     """Show the examples of the version, and a form to choose others."""
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     if chosen.examples:
         with st.expander(counted(len(chosen.examples), "example"), icon=":material/list:"):
             st.dataframe(

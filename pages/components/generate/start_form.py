@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from curation.anchors.lookup import has_anchors, source_ids
 from curation.generation.estimate import TRIAL, trial_of
+from curation.generation.missing_variants import count_wanted
 from curation.generation.prompts import types_of
 from curation.generation.request import (
     KIND,
@@ -49,7 +50,7 @@ def box(counts: CachedCounts) -> None:
 
 def _cost(choice: CallChoice, values: dict[str, Any], counts: CachedCounts) -> None:
     is_model = values["provider"] == OPENAI
-    wanted = run_cost.wanted_by(counts, choice)
+    wanted = counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
     if wanted is not None:
         st.text(run_cost.what_is_asked(wanted))
     if is_model and not values["model"]:
@@ -80,7 +81,7 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
     """These are not callbacks, which would start the choice of the previous rerun."""
     with st.container(horizontal=True):
         tried = st.button(
-            f"Try on {_number(TRIAL)} anchors",
+            f"Try on {'three' if TRIAL == 3 else TRIAL} anchors",
             key="generate-try",
             disabled=disabled,
             type="secondary" if known else "primary",
@@ -102,10 +103,6 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
         error_messages.show(str(error), key="generate")
     else:
         st.rerun()
-
-
-def _number(number: int) -> str:
-    return {3: "three"}.get(number, str(number))
 
 
 def _start(request: GenerationRequest) -> None:
@@ -134,7 +131,8 @@ ALL_ANCHORS = {
 def choose_calls() -> CallChoice | None:
     """Show the fields; None while the choice is incomplete, which the page says."""
     sources = open_project.ask(source_ids)
-    runs = _ended_runs()
+    newest = open_project.ask(list_runs, kind=KIND, limit=RUNS)
+    runs = {run.id: live_run.named(run) for run in newest if run.state not in UNFINISHED}
     options = [which for which in Which if which is not Which.FAILED or runs]
     row = st.container(horizontal=True)
     which = row.selectbox(
@@ -192,12 +190,6 @@ def choose_calls() -> CallChoice | None:
         types=only_types(roles),
     )
     return CallChoice(selection, roles, int(st.session_state.get("generate-seed", 0)))
-
-
-def _ended_runs() -> dict[int, str]:
-    """Number of an earlier run → its label."""
-    runs = open_project.ask(list_runs, kind=KIND, limit=RUNS)
-    return {run.id: live_run.named(run) for run in runs if run.state not in UNFINISHED}
 
 
 def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
