@@ -11,7 +11,6 @@ from pages.components.benchmarks import (
     scores_section,
     start_run,
 )
-from pages.components.benchmarks.names import SECTION, SECTIONS
 from pages.components.shared import links, overlap_found, prompt_editor
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import follow_making
@@ -28,8 +27,7 @@ def _overlap() -> None:
     """The release, the number of consecutive words, the numbers, and the texts."""
     numbers = open_project.ask(release_numbers)
     if not numbers:
-        st.text("There is no release to compare with benchmarks yet.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("There is no release to compare with benchmarks yet.")
         return
     if not known(open_project.settings().data_folder):
         links.no_results(
@@ -78,7 +76,7 @@ frame.begin(
     "it gets wrong.",
 )
 prompt_editor.ensure()
-section = frame.section(SECTIONS, key=SECTION)
+section = frame.section(names.SECTIONS, key=names.SECTION)
 match section:
     case names.SCORES:
         scores_section.draw()

@@ -9,14 +9,13 @@ from db.errors import HedgerowError
 from pages.components.compare import probe_set_choice, two_models
 from pages.components.compare.figures import ComparedModel
 from pages.components.compare.measured_view import show_sentences, show_set
-from pages.components.compare.two_models import ChosenModel
 from pages.components.shared.shell import error_messages, frame, open_project
 from training.evaluation.probe_files import parse_sentences
 from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
 from training.evaluation.similarity_run import check_sentences, sentence_matrix, set_cosines
 
 
-def _set(models: list[ChosenModel]) -> None:
+def _set(models: list[two_models.ChosenModel]) -> None:
     name = probe_set_choice.chosen()
     opened = open_project.ask(open_set, name)
     if not opened.probes:
@@ -28,7 +27,7 @@ def _set(models: list[ChosenModel]) -> None:
     probe_set_choice.edit(opened)
 
 
-def _cosines(opened: OpenSet, models: list[ChosenModel]) -> None:
+def _cosines(opened: OpenSet, models: list[two_models.ChosenModel]) -> None:
     found = [open_project.ask(set_cosines, model.encoder, opened.probes) for model in models]
     what = f"{len(opened.probes):,} pairs of “{opened.name}”"
     two_models.measure(models, found, what=what, set_name=opened.name)
@@ -36,7 +35,7 @@ def _cosines(opened: OpenSet, models: list[ChosenModel]) -> None:
         show_set(opened, sides)
 
 
-def _sentences(models: list[ChosenModel]) -> None:
+def _sentences(models: list[two_models.ChosenModel]) -> None:
     text = st.text_area(
         "Sentences, one per line",
         key="compare-text",
@@ -64,7 +63,9 @@ def _sentences(models: list[ChosenModel]) -> None:
     probe_set_choice.save(sentences)
 
 
-def _matrices(sentences: list[str], models: list[ChosenModel], *, set_name: str = "") -> None:
+def _matrices(
+    sentences: list[str], models: list[two_models.ChosenModel], *, set_name: str = ""
+) -> None:
     settings = open_project.settings()
     found = [
         open_project.ask(sentence_matrix, settings, model.encoder, sentences) for model in models
@@ -75,7 +76,9 @@ def _matrices(sentences: list[str], models: list[ChosenModel], *, set_name: str 
         show_sentences(sentences, sides)
 
 
-def _sides(models: list[ChosenModel], found: Sequence[object | None]) -> list[ComparedModel]:
+def _sides(
+    models: list[two_models.ChosenModel], found: Sequence[object | None]
+) -> list[ComparedModel]:
     """The models and their cosines, without those that are not measured yet."""
     return [
         ComparedModel(model.letter, model.label, cosines)

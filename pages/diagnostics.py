@@ -6,7 +6,6 @@ import streamlit as st
 
 from curation.anchors.revisions import sources_in_use
 from curation.diagnostics import distributions
-from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.diagnostics.variant_table import First, VariantFilter
@@ -25,12 +24,11 @@ from pages.components.diagnostics.scope_of_page import (
 )
 from pages.components.shared import links, page_runs
 from pages.components.shared.charts import plot, shares
-from pages.components.shared.charts.shares import HeatCell
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
 
-def _scope() -> Scope:
+def _scope() -> distributions.Scope:
     """The choice that applies to the whole page; it is kept in the URL."""
     labels = {entry.id: entry.label for entry in open_project.types()}
     st.session_state.setdefault("status", "In use")
@@ -47,7 +45,9 @@ def _scope() -> Scope:
             "Status", list(STATUSES), key="status", required=True, bind="query-params"
         )
         source_id = links.source_menu(open_project.ask(sources_in_use))
-    return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"], source_id)
+    return distributions.Scope(
+        tuple(t for t in labels if t in types), STATUSES[status or "In use"], source_id
+    )
 
 
 def _flags(view: PageView) -> None:
@@ -62,7 +62,10 @@ def _flags(view: PageView) -> None:
         st.text("None of the selected variants has been measured yet.")
         return
     names = {str(int(flag)): flag.label for flag in Flag}
-    cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
+    cells = [
+        shares.HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of)
+        for row in found
+    ]
     figure = partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants")
     plot.chart_to_save(
         figure,

@@ -11,7 +11,6 @@ from pages.components.generate import (
     results_section,
     start_form,
 )
-from pages.components.generate.results_section import RESULTS
 from pages.components.shared import page_runs, prompt_editor
 from pages.components.shared.links import GENERATE_SECTION, SET_UP
 from pages.components.shared.shell import frame, open_project
@@ -19,7 +18,7 @@ from pages.components.shared.shell.count_cache import CachedCounts
 
 SHOWN_RUNS = 50
 PROMPTS, JUDGES = "Prompts", "Judges"
-SECTIONS = (SET_UP, PROMPTS, RESULTS, opinions_section.NAME, JUDGES)
+SECTIONS = (SET_UP, PROMPTS, results_section.RESULTS, opinions_section.NAME, JUDGES)
 
 
 def _set_up(runs: list[Run], counts: CachedCounts) -> None:

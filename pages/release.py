@@ -22,7 +22,6 @@ from db.runs import UNFINISHED, list_runs
 from pages.components import release as report_section
 from pages.components.shared import hub, links, page_runs
 from pages.components.shared.formatting import plain
-from pages.components.shared.links import ALL_SOURCES
 from pages.components.shared.shell import current_user, error_messages, frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from training.benchmarks.contamination import EXPORT_KIND as EXPORT
@@ -134,7 +133,7 @@ def _selected(usual: Selection) -> CreateRelease:
             "Sources",
             names,
             key="release-sources",
-            placeholder=ALL_SOURCES,
+            placeholder=links.ALL_SOURCES,
             help="The release records which sources it includes. Its hash depends only on its "
             "contents.",
         )

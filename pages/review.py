@@ -14,10 +14,8 @@ from pages.components.review import empty_queue, practice_section, queue_choice,
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
 from pages.components.shared import formatting
-from pages.components.shared.formatting import midnight
 from pages.components.shared.links import QUEUE_SOURCE, SELECTION, picked_variants
 from pages.components.shared.shell import current_user, frame, open_project
-from pages.components.shared.shell.frame import REVIEW_STATE
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 # URL parameters that choose what to review. Without any, this reviewer continues where they were.
@@ -26,7 +24,7 @@ _PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
 
 def _state(reviewer_id: int) -> ReviewState:
     """The state of this session. A change of reviewer creates a new one."""
-    state = st.session_state.get(REVIEW_STATE)
+    state = st.session_state.get(frame.REVIEW_STATE)
     kind = ReviewState if current_user.may(Role.REVIEWER) else ReadingState
     if type(state) is not kind or state.reviewer_id != reviewer_id:
         frame.leave_cards()
@@ -36,10 +34,10 @@ def _state(reviewer_id: int) -> ReviewState:
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
-        state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
+        state.pace.actions = open_project.ask(actions_since, reviewer_id, formatting.midnight())
         state.drafts.read()
         state.find_left(frame.is_window_open, go_there=not _PLACE & set(st.query_params))
-        st.session_state[REVIEW_STATE] = state
+        st.session_state[frame.REVIEW_STATE] = state
         frame.release_closed_windows()
     elif not state.counts:  # the project was empty before
         state.recount()

@@ -20,8 +20,6 @@ from pages.components.shared.shell import (
     open_project,
 )
 from pages.components.taxonomy import type_detail, type_form
-from pages.components.taxonomy.type_detail import CHANGE, SHOWN
-from pages.components.taxonomy.type_form import Form
 
 TYPES, ADD = "Types", "Add a type"
 PART, PICKED = "part", "shown"
@@ -85,8 +83,8 @@ def _types() -> None:
     )
     entry = types[picked]
     with st.container(border=True, key="type-detail"):
-        if entry.own and st.session_state.get(CHANGE) == entry.id:
-            _form(Form(f"{entry.id}-{entry.version}", as_written(entry)), entry)
+        if entry.own and st.session_state.get(type_detail.CHANGE) == entry.id:
+            _form(type_form.Form(f"{entry.id}-{entry.version}", as_written(entry)), entry)
         else:
             type_detail.draw(entry, variants.get(entry.id, 0))
 
@@ -98,11 +96,11 @@ def _add() -> None:
         "variants are checked, reviewed with its definition and guideline, released and used for "
         "training."
     )
-    _form(Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
+    _form(type_form.Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
 
 
 @error_messages.fragment
-def _form(form: Form, entry: VariantType | None) -> None:
+def _form(form: type_form.Form, entry: VariantType | None) -> None:
     """The form to write, try and save a type. If saving fails, it says why and keeps the input."""
     type_id = entry.id if entry else ""
     try:
@@ -115,7 +113,7 @@ def _form(form: Form, entry: VariantType | None) -> None:
         label = "Save as the next version" if entry else "Add the type"
         save = st.button(label, key="type-save", type="primary")
         if entry and st.button("Cancel", key="type-cancel"):
-            st.session_state.pop(CHANGE, None)
+            st.session_state.pop(type_detail.CHANGE, None)
             st.rerun()
     if save:
         _store(wanted, entry)
@@ -138,7 +136,7 @@ def _store_new(wanted: OwnType) -> None:
     added = open_project.tell(add_type, wanted)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
     st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
-    st.session_state[SHOWN] = (
+    st.session_state[type_detail.SHOWN] = (
         f"Added {added.label}. Prompts ask for it from now on. Reviewers can write variants of it "
         "and change a variant's type to it."
     )
@@ -146,12 +144,12 @@ def _store_new(wanted: OwnType) -> None:
 
 def _store_change(wanted: OwnType, entry: VariantType) -> None:
     done = open_project.tell(change_type, entry.id, wanted)
-    st.session_state.pop(CHANGE, None)
+    st.session_state.pop(type_detail.CHANGE, None)
     message = f"{done.entry.label} is now at version {done.entry.version}."
     if done.to_measure:
         page_runs.measure()
         message += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
-    st.session_state[SHOWN] = message
+    st.session_state[type_detail.SHOWN] = message
 
 
 def _follow() -> None:
@@ -168,7 +166,7 @@ frame.begin(
 )
 _follow()
 part = frame.section((TYPES, ADD), key=PART)
-if message := st.session_state.pop(SHOWN, ""):
+if message := st.session_state.pop(type_detail.SHOWN, ""):
     st.text(message)
 if part == ADD:
     _add()

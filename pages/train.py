@@ -16,7 +16,6 @@ from pages.components.train import (
     training_runs,
 )
 from pages.components.train import ranking_section as nevir
-from pages.components.train.training_runs import SECTION, SECTIONS
 from training.evaluation.probe_sets import StoredProbe
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 from training.recipe.plan import KIND
@@ -97,7 +96,7 @@ def _train(runs: list[Run]) -> None:
 
 def _encoder() -> None:
     """The sections for text encoders."""
-    section = frame.section(SECTIONS, key=SECTION)
+    section = frame.section(training_runs.SECTIONS, key=training_runs.SECTION)
     if section != training_runs.RESULTS:
         training_runs.leave_results()
     found = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)

@@ -5,13 +5,11 @@ import streamlit as st
 from curation.corpora.corpus import Corpus
 from curation.formatting import counted, duration
 from curation.importing import corpus_run
-from curation.importing.corpus_run import CorpusState
 from curation.review.actions import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs
 from pages.components.shared.shell import count_cache, current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 from training.runs.kinds import kind_of
 
 _MESSAGE, _ACCEPTED = "corpora-told", "corpora-accepted"
@@ -26,14 +24,14 @@ def corpora() -> None:
         "These corpora come with Hedgerow. Load one to review its variants like any others. "
         "Variants that nobody has reviewed are pending."
     )
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     for state in open_project.ask(corpus_run.corpora_states):
         with st.container(border=True, key=f"corpus-{state.corpus.id}"):
             _one(state, counts)
     counts.follow()
 
 
-def _one(state: CorpusState, counts: CachedCounts) -> None:
+def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> None:
     corpus, run = state.corpus, state.run
     st.header(corpus.source, anchor=False)
     st.text(corpus.about)
@@ -71,7 +69,7 @@ def _below_heading(readme: str) -> str:
     return rest.replace("\n## ", "\n### ")
 
 
-def _here(state: CorpusState) -> str:
+def _here(state: corpus_run.CorpusState) -> str:
     if not state.anchors:
         return f"None of its {state.corpus.anchors:,} anchors is loaded."
     if state.anchors == state.corpus.anchors:
@@ -100,7 +98,7 @@ def _load(corpus: Corpus) -> None:
     page_runs.ensure(corpus_run.KIND, corpus_run.parameters(corpus))
 
 
-def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
+def _accepting(corpus: Corpus, counts: count_cache.CachedCounts) -> None:
     """Accept all unflagged variants with one click; the number is shown first."""
     number = counts.get(corpus_run.count_unflagged, corpus.id)
     if number is None:

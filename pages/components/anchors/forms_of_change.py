@@ -25,8 +25,6 @@ from curation.review.before_saving import SavePreview, preview_own
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared import formatting, guidance, page_runs
-from pages.components.shared.formatting import diff, plain
-from pages.components.shared.guidance import guide
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _DONE = "anchor-done"
@@ -167,7 +165,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             asked |= new
         guidance.show_warnings(seen, asked, key=form_id, shown=seen.refusal if save else "")
     with right:
-        formatting.emit(guide(types[type_id]))
+        formatting.emit(guidance.guide(types[type_id]))
     if not save or new:
         return
     try:
@@ -189,7 +187,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
         "undecided."
     )
-    finish(anchor.uid, f"{message} {plain(written.remark)}".strip(), written.variant.id)
+    finish(anchor.uid, f"{message} {formatting.plain(written.remark)}".strip(), written.variant.id)
 
 
 # -- carry over view ------------------------------------------------------------------------------
@@ -240,7 +238,7 @@ def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
             carried.was is Status.ACCEPTED,
             key=f"carry-{key}-{carried.variant_id}",
         )
-        before, after = diff(carried.text, carried.new_text)
+        before, after = formatting.diff(carried.text, carried.new_text)
         formatting.emit(Markup("<div>{}<br>{}</div>").format(before, after))
         if ticked:
             chosen[carried.variant_id] = carried.new_text

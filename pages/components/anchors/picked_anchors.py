@@ -17,7 +17,6 @@ from db.models import Status
 from pages.components.anchors import forms_of_change
 from pages.components.shared import card as cards
 from pages.components.shared import formatting, tables
-from pages.components.shared.formatting import local
 from pages.components.shared.links import open_in_review
 from pages.components.shared.shell import current_user, error_messages, open_project
 
@@ -56,7 +55,7 @@ def _head(anchor: FoundAnchor) -> None:
     )
     if anchor.retired_at is not None:
         st.text(
-            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are no longer "
+            f"Retired on {formatting.local(anchor.retired_at):%Y-%m-%d}: it and its variants are no longer "
             "in use."
         )
 
@@ -153,7 +152,7 @@ def _revisions(revisions: Sequence[Revision]) -> None:
     with st.expander(f"Revisions ({len(revisions)})"):
         for revision in reversed(revisions):
             by = f"{revision.author}, " if revision.author else ""
-            st.text(f"{revision.text}\n{by}{local(revision.created_at):%Y-%m-%d %H:%M}")
+            st.text(f"{revision.text}\n{by}{formatting.local(revision.created_at):%Y-%m-%d %H:%M}")
 
 
 # -- Actions on several anchors at once: retire, restore, set genre and language ------------------

@@ -8,10 +8,9 @@ import streamlit as st
 
 from pages.components.benchmarks import outcome_charts
 from pages.components.benchmarks.names import BREAKDOWNS, RIGHT_OUTCOME, SAID, outcome
-from pages.components.benchmarks.outcome_charts import Box, PartBar
 from pages.components.shared.charts import plot, shares
 from pages.components.shared.shell import open_project
-from training.benchmarks.definition import Benchmark, Result
+from training.benchmarks.definition import Benchmark, PartScore, Result
 from training.benchmarks.results.single_items import grades
 from training.benchmarks.scorers.interface import Prompts
 from training.benchmarks.tasks.own_families import NEGATIVE, PAIRS, POSITIVE
@@ -98,7 +97,7 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -
 
 def _grades(chosen: Sequence[BenchmarkSide]) -> None:
     boxes = [
-        Box(grade.name, side.label, grade.n, *grade.quantiles)
+        outcome_charts.Box(grade.name, side.label, grade.n, *grade.quantiles)
         for side in chosen[:COMPARED]
         for grade in grades(side.result)
     ]
@@ -116,7 +115,7 @@ def _breakdown(name: str, chosen: Sequence[BenchmarkSide]) -> None:
     names = _part_names(name)
     largest = sorted(chosen[0].result.breakdowns[name].items(), key=lambda part: -part[1].n)
     bars = [
-        PartBar(names(value), side.label, part.score, part.n)
+        outcome_charts.PartBar(names(value), side.label, part.score, part.n)
         for value, _ in largest[:MOST_PARTS]
         for side in chosen[:COMPARED]
         if (part := side.result.breakdowns.get(name, {}).get(value)) is not None
@@ -164,15 +163,17 @@ def _pairs(side: BenchmarkSide) -> None:
     found = {
         tuple(value.split(">", 1)): part for value, part in side.result.breakdowns[PAIRS].items()
     }
-    down, across = (sorted({pair[at] for pair in found}, key=_place(labels)) for at in (0, 1))
+    order = {type_id: number for number, type_id in enumerate(labels)}
+    down, across = (
+        sorted({pair[at] for pair in found}, key=lambda of: (order.get(of, len(order)), of))
+        for at in (0, 1)
+    )
+    none = PartScore(0.0, 0)
     cells = [
-        shares.HeatCell(
-            labels.get(good, good),
-            bad,
-            *_of(found.get((good, bad))),
-        )
+        shares.HeatCell(labels.get(good, good), bad, round(part.score * part.n / 100), part.n)
         for good in down
         for bad in across
+        for part in (found.get((good, bad), none),)
     ]
     plot.chart_to_save(
         partial(
@@ -191,16 +192,6 @@ def _pairs(side: BenchmarkSide) -> None:
         f"{side.label}: share of pairs in which the positive (rows) is closer to the anchor than "
         "the negative (columns)."
     )
-
-
-def _place(labels: Mapping[str, str]) -> Callable[[str], tuple[int, str]]:
-    """Sort by the taxonomy's order; unknown types come last."""
-    places = {type_id: number for number, type_id in enumerate(labels)}
-    return lambda type_id: (places.get(type_id, len(places)), type_id)
-
-
-def _of(part: Any) -> tuple[int, int]:
-    return (0, 0) if part is None else (round(part.score * part.n / 100), part.n)
 
 
 def _figures(every: Sequence[ResultSummary]) -> None:

@@ -11,7 +11,6 @@ from db.errors import HedgerowError
 from pages.components.benchmarks import single_item
 from pages.components.benchmarks.error_outcomes import BenchmarkSide
 from pages.components.benchmarks.names import BREAKDOWNS, outcome
-from pages.components.benchmarks.single_item import LABELS
 from pages.components.shared import tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import error_messages, open_project
@@ -134,6 +133,7 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
     keys = [item.first.key for item in found[:SHOWN]]
     picked = [at for at, name in enumerate(keys) if name == st.query_params.get(PICKED)]
     widget = f"bench-items-{key}"
+    number = st.column_config.NumberColumn(format="%.3f", width=90)
     st.dataframe(
         [_line(item) for item in found[:SHOWN]],
         hide_index=True,
@@ -142,21 +142,16 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
         on_select=lambda: _pick(widget, keys),
         placeholder="–",
         selection_default={"selection": {"rows": picked[:1], "columns": [], "cells": []}},
-        column_config=_columns(found[0]),
+        column_config={"A": number, "B": number} if found[0].first.gold is not None else {},
         height="auto" if len(found) < 11 else 400,
     )
-
-
-def _columns(item: ItemOutcomes) -> dict[str, Any]:
-    number = st.column_config.NumberColumn(format="%.3f", width=90)
-    return {"A": number, "B": number} if item.first.gold is not None else {}
 
 
 def _line(item: ItemOutcomes) -> dict[str, object]:
     """A table row: human and model scores of a pair, or the outcome and the closest wrong text."""
     row, other = item
     line: dict[str, object] = {"Item": row.key}
-    texts = [(LABELS.get(name, name), text) for name, text in row.texts.items()]
+    texts = [(single_item.LABELS.get(name, name), text) for name, text in row.texts.items()]
     if row.gold is not None:
         line |= {"Human score": row.gold, "A": row.scores[0]}
         line |= {"B": other.scores[0]} if other is not None else {}
@@ -196,7 +191,9 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
             f"Tokens, model {letter}",
             pairs,
             key=f"bench-pair-{letter}",
-            format_func=lambda pair: " × ".join(LABELS.get(name, name) for name in pair),
+            format_func=lambda pair: " × ".join(
+                single_item.LABELS.get(name, name) for name in pair
+            ),
             width=320,
         )
         asked = st.toggle("Show the token map", key=f"bench-tokens-{letter}")

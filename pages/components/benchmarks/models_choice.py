@@ -37,10 +37,6 @@ _HELP = (
     "LoRA adapter works, too. For DPR, type QUESTION_MODEL+CONTEXT_MODEL."
 )
 
-_PROMPT_HELP = (
-    "Text before each {0} of NevIR and ExcluIR. Leave it empty to use the model's own prompt."
-)
-
 
 class ChosenModels(NamedTuple):
     """The values of a `ModelChoice` for each model, and the spending limits of a chat model."""
@@ -131,24 +127,24 @@ def _with_detail(name: str, architectures: Sequence[str]) -> dict[str, Any]:
                 persist_state="session",
             )
         with st.container(horizontal=True):
-            prompts = {side: _prompt(name, side) for side in Prompts._fields}
+            prompts = {
+                side: st.text_area(
+                    f"{side.capitalize()} prompt",
+                    key=f"{_KEY}-{side}-prompt-{name}",
+                    height=68,
+                    max_chars=MAX_PROMPT,
+                    placeholder="the model's own",
+                    help=f"Text before each {side} of NevIR and ExcluIR. Leave it empty to use the "
+                    "model's own prompt.",
+                    persist_state="session",
+                )
+                for side in Prompts._fields
+            }
     return {
         "name": name,
         "architecture": "" if chosen == model_choice.AS_ITS_FILES_SAY else chosen,
         **{f"{side}_prompt": prompt or None for side, prompt in prompts.items()},
     }
-
-
-def _prompt(name: str, side: str) -> str:
-    return st.text_area(
-        f"{side.capitalize()} prompt",
-        key=f"{_KEY}-{side}-prompt-{name}",
-        height=68,
-        max_chars=MAX_PROMPT,
-        placeholder="the model's own",
-        help=_PROMPT_HELP.format(side),
-        persist_state="session",
-    )
 
 
 def _chat() -> ChosenModels:
@@ -186,10 +182,6 @@ def _chat() -> ChosenModels:
 # -- Choosing prompt versions for language models -------------------------------------------------
 
 
-NEWEST = 0
-"""Used for "newest"; None would not be kept between sections."""
-
-
 def choose_prompts() -> dict[str, int]:
     """Draw the boxes; returns the versions other than the newest, by prompt."""
     with st.expander("Prompts for language models", icon=":material/chat:"):
@@ -201,12 +193,12 @@ def choose_prompts() -> dict[str, int]:
         for place, name in zip(st.columns(len(MEASURING)), MEASURING, strict=True):
             version = place.selectbox(
                 PROMPT_LABELS[name],
-                [NEWEST, *open_project.ask(prompt_ids, name)],
-                format_func=lambda v: "Newest" if v == NEWEST else f"Version {v}",
+                [model_choice.NEWEST, *open_project.ask(prompt_ids, name)],
+                format_func=lambda v: "Newest" if v == model_choice.NEWEST else f"Version {v}",
                 key=f"bench-version-of-{name}",
                 persist_state="session",
             )
-            if version != NEWEST:
+            if version != model_choice.NEWEST:
                 chosen[str(name)] = int(version)
     return chosen
 

@@ -12,20 +12,6 @@ import pandas as pd
 
 from curation.formatting import counted
 from pages.components.shared.charts import grammar
-from pages.components.shared.charts.grammar import (
-    AROUND,
-    LEGEND_ROW,
-    QUANTILES,
-    WHOLE_BAND,
-    colours_of,
-    grouped,
-    groups,
-    layered,
-    legend,
-    plain_axis,
-    side_by_side,
-    tips,
-)
 from pages.components.shared.charts.palette import ERRORS, LIGHT, Palette, palette
 from pages.components.shared.charts.shares import stacked
 
@@ -98,8 +84,8 @@ def outcomes(
         )
     ]
     base = alt.Chart(pd.DataFrame(table)).encode(
-        y=alt.Y("model:N", sort=models, title=None, axis=plain_axis(labelLimit=240)),
-        tooltip=tips(
+        y=alt.Y("model:N", sort=models, title=None, axis=grammar.plain_axis(labelLimit=240)),
+        tooltip=grammar.tips(
             ("model:N", "Model"),
             ("outcome:N", "Outcome"),
             ("number:Q", "Items", ","),
@@ -114,7 +100,7 @@ def outcomes(
             axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
         ),
         x2="end:Q",
-        color=colours_of(
+        color=grammar.colours_of(
             "outcome:N",
             shown,
             _paints(names, shown),
@@ -135,8 +121,8 @@ def outcomes(
         .mark_text(color=LIGHT.ink, fontSize=12)
         .encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))
     )
-    height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * len(shown)
-    return layered(bars, words, height=height)
+    height = len(models) * WIDE_BAR + grammar.AROUND + grammar.LEGEND_ROW * len(shown)
+    return grammar.layered(bars, words, height=height)
 
 
 _UNDECIDED = {"tied": LIGHT.line, "unanswered": LIGHT.paper}
@@ -159,23 +145,23 @@ def parts(bars: Sequence[PartBar], *, dark: bool) -> alt.LayerChart:
         [{**bar._asdict(), "label": labels[bar.part], "series": bar.model} for bar in bars]
     )
     base = alt.Chart(table).encode(
-        y=groups("label", list(labels.values())),
-        yOffset=side_by_side(models),
+        y=grammar.groups("label", list(labels.values())),
+        yOffset=grammar.side_by_side(models),
         x=alt.X(
             "score:Q",
             title="points",
             scale=alt.Scale(domain=[0, 112]),
             axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
         ),
-        tooltip=tips(
+        tooltip=grammar.tips(
             ("part:N", "Part"),
             ("model:N", "Model"),
             ("score:Q", "Points", ".1f"),
             ("n:Q", "Items", ","),
         ),
     )
-    drawn = base.mark_bar(height=WHOLE_BAND).encode(color=_models(models, colours))
-    return grouped(
+    drawn = base.mark_bar(height=grammar.WHOLE_BAND).encode(color=_models(models, colours))
+    return grammar.grouped(
         drawn,
         grammar.numbers(base, colours.ink, "score:Q", ".1f"),
         labels=labels.values(),
@@ -193,14 +179,14 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
         [{**box._asdict(), "label": labels[box.grade], "series": box.model} for box in found]
     )
     base = alt.Chart(table).encode(
-        y=groups("label", [labels[grade] for grade in grades]),
-        yOffset=side_by_side(models),
+        y=grammar.groups("label", [labels[grade] for grade in grades]),
+        yOffset=grammar.side_by_side(models),
         color=_models(models, colours),
-        tooltip=tips(
+        tooltip=grammar.tips(
             ("grade:N", "Human judgement"),
             ("model:N", "Model"),
             ("n:Q", "Pairs", ","),
-            *((f"{name}:Q", title, ".1%") for name, title in QUANTILES.items()),
+            *((f"{name}:Q", title, ".1%") for name, title in grammar.QUANTILES.items()),
         ),
     )
     axis = alt.X(
@@ -209,14 +195,16 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format=".0%"),
     )
-    return grouped(*grammar.boxes(base, colours, axis), labels=labels.values(), bars=len(models))
+    return grammar.grouped(
+        *grammar.boxes(base, colours, axis), labels=labels.values(), bars=len(models)
+    )
 
 
 def _models(names: list[str], colours: Palette) -> alt.Color:
     """The first model is orange, the second blue, like before and after."""
     paints = [colours.after] if len(names) == 1 else [colours.before, colours.after]
-    above = legend(colours.ink, labelLimit=LONGEST_LABEL)
-    return colours_of("series:N", names, paints[: len(names)], above)
+    above = grammar.legend(colours.ink, labelLimit=LONGEST_LABEL)
+    return grammar.colours_of("series:N", names, paints[: len(names)], above)
 
 
 def shares_of(model: str, counts: Mapping[str, int]) -> list[Share]:

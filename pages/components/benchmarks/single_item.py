@@ -14,7 +14,6 @@ from pages.components.benchmarks.names import outcome
 from pages.components.shared import formatting, links
 from pages.components.shared.charts.grammar import layered, plain_axis, tips
 from pages.components.shared.charts.palette import Palette, palette
-from pages.components.shared.formatting import diff, join
 from training.benchmarks.definition import ItemResult
 from training.benchmarks.results.single_items import ComparedTexts, compared, right_candidates
 from training.benchmarks.scorers.late_interaction import TokenMatrix
@@ -64,7 +63,7 @@ def draw(sides: Sequence[ItemSide], type_names: Mapping[str, str]) -> None:
     parts = [_text(row, name, sides, type_names) for name in _order(row)]
     formatting.emit(
         Markup('<div class="hg-card hg-siblings hg-item">{}{}</div>').format(
-            _outcomes(sides), join(parts)
+            _outcomes(sides), formatting.join(parts)
         )
     )
 
@@ -75,7 +74,7 @@ def _outcomes(sides: Sequence[ItemSide]) -> Markup:
     if gold is not None:
         outcomes.append(f"people: {gold:g}")
     return Markup('<div class="hg-head">{}</div>').format(
-        join(Markup("<span>{}</span>").format(part) for part in outcomes)
+        formatting.join(Markup("<span>{}</span>").format(part) for part in outcomes)
     )
 
 
@@ -91,25 +90,18 @@ def _order(row: ItemResult) -> list[str]:
 def _text(
     row: ItemResult, name: str, sides: Sequence[ItemSide], type_names: Mapping[str, str]
 ) -> Markup:
+    type_id = _NUMBER.sub("", name)  # from the second variant of a type on, they are numbered
+    label = LABELS.get(name) or name.replace(type_id, type_names.get(type_id, type_id), 1)
+    expected = _expected(row, name)
     return Markup(
         '<div class="hg-row"><span class="hg-label">{}{}{}</span><div>{}{}</div></div>'
     ).format(
-        _label(name, type_names),
-        _small(_expected(row, name)),
+        label,
+        Markup("<small>{}</small>").format(expected) if expected else _NOTHING,
         _record(row, name),
         _sentence(row, name),
         _scores(sides, name),
     )
-
-
-def _label(name: str, type_names: Mapping[str, str]) -> str:
-    type_id = _type_of(name)
-    return LABELS.get(name) or name.replace(type_id, type_names.get(type_id, type_id), 1)
-
-
-def _type_of(name: str) -> str:
-    """The label of a variant's type, with a number from the second variant of a type on."""
-    return _NUMBER.sub("", name)
 
 
 def _expected(row: ItemResult, name: str) -> str:
@@ -125,13 +117,11 @@ def _record(row: ItemResult, name: str) -> Markup:
     uid = row.uids.get(name, "")
     if not uid:
         return _NOTHING
-    if name == "anchor":
-        return _link(links.anchor(uid), "Open in Anchors")
-    return _link(links.permalink(uid), "Open in Review")
-
-
-def _link(address: str, label: str) -> Markup:
-    return Markup('<small><a href="{}">{}</a></small>').format(address, label)
+    is_anchor = name == "anchor"
+    return Markup('<small><a href="{}">Open in {}</a></small>').format(
+        links.anchor(uid) if is_anchor else links.permalink(uid),
+        "Anchors" if is_anchor else "Review",
+    )
 
 
 def _sentence(row: ItemResult, name: str) -> Markup:
@@ -139,7 +129,9 @@ def _sentence(row: ItemResult, name: str) -> Markup:
     first = next(iter(row.texts))
     alone = name == first or name in BESIDE.values()
     text, other = row.texts[name], row.texts[name if alone else BESIDE.get(name, first)]
-    return diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[1]
+    return formatting.diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[
+        1
+    ]
 
 
 def _scores(sides: Sequence[ItemSide], name: str) -> Markup:
@@ -150,17 +142,17 @@ def _scores(sides: Sequence[ItemSide], name: str) -> Markup:
         for one in found
         if one.candidate == name
     ]
-    return Markup('<div class="hg-chips">{}</div>').format(join(chips)) if chips else _NOTHING
+    return (
+        Markup('<div class="hg-chips">{}</div>').format(formatting.join(chips))
+        if chips
+        else _NOTHING
+    )
 
 
 def _chip(letter: str, one: ComparedTexts, *, several: bool) -> Markup:
     where = f"{letter}, {LABELS.get(one.query, one.query).lower()} " if several else f"{letter} "
     score = f"{one.score:.3f}" if math.isfinite(one.score) else "no answer"
     return Markup('<span class="hg-chip">{}<b>{}</b></span>').format(where, score)
-
-
-def _small(text: str) -> Markup:
-    return Markup("<small>{}</small>").format(text) if text else _NOTHING
 
 
 # -- The late-interaction chart: which document tokens match each query token ---------------------

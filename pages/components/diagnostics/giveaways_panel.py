@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from curation.diagnostics import giveaways
-from curation.diagnostics.giveaways import KIND
 from curation.diagnostics.side_guessing import Guess, Ngram, Score
 from curation.formatting import counted
 from db.models import Run
@@ -63,7 +62,7 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
         icon=":material/search:",
         help="This runs in the background and takes about a minute for 90,000 variants.",
     ):
-        page_runs.ensure(KIND, wanted)
+        page_runs.ensure(giveaways.KIND, wanted)
         st.rerun()
 
 

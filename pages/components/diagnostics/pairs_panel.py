@@ -12,7 +12,6 @@ import pandas as pd
 import streamlit as st
 
 from curation.diagnostics import distributions
-from curation.diagnostics.distributions import COSINE_BINS, PairCount, cosine_bounds
 from curation.diagnostics.variant_table import VariantFilter
 from curation.formatting import counted
 from pages.components.diagnostics.histogram_charts import TENTHS, Axis, character_axis
@@ -58,13 +57,13 @@ class Axes(NamedTuple):
     lowest: float
 
 
-def axes_of(rows: Iterable[PairCount]) -> Axes:
+def axes_of(rows: Iterable[distributions.PairCount]) -> Axes:
     """The axes for these rows; pass all rows of a project so that a filter does not move them."""
     counts: Counter[int] = Counter()
     lowest = 1.0
     for row in rows:
         counts[row.levenshtein] += row.number
-        lowest = min(lowest, cosine_bounds(row.cosine_bin, row.cosine_bin)[0])
+        lowest = min(lowest, distributions.cosine_bounds(row.cosine_bin, row.cosine_bin)[0])
     return Axes(character_axis({"": counts}), math.floor(lowest * 10) / 10)
 
 
@@ -73,7 +72,7 @@ class TypePairs(NamedTuple):
 
     label: str
     role: str
-    rows: Sequence[PairCount]
+    rows: Sequence[distributions.PairCount]
     axes: Axes
 
 
@@ -134,14 +133,14 @@ def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
     )
 
 
-def _counted(rows: Iterable[PairCount], axis: Axis) -> list[dict[str, Any]]:
+def _counted(rows: Iterable[distributions.PairCount], axis: Axis) -> list[dict[str, Any]]:
     """One cell per column and bin with variants, the fullest first."""
     counts: Counter[tuple[int, int]] = Counter()
     for row in rows:
         counts[axis.bin_of(row.levenshtein), row.cosine_bin] += row.number
     cells = []
     for (column, at), number in counts.most_common():
-        low, high = cosine_bounds(at, at)
+        low, high = distributions.cosine_bounds(at, at)
         cells.append(
             {
                 "bin": at,
@@ -169,7 +168,10 @@ def marked(axis: Axis, distances: Sequence[float], cosines: Sequence[float]) -> 
     """
     left, right = (_column(axis, value) for value in sorted(distances))
     first, last = (
-        min(max(math.floor((value + 1) * COSINE_BINS / 2), 0), COSINE_BINS - 1)
+        min(
+            max(math.floor((value + 1) * distributions.COSINE_BINS / 2), 0),
+            distributions.COSINE_BINS - 1,
+        )
         for value in sorted(cosines)
     )
     return Region((left, _last_of(axis, right)), (first, last))
@@ -195,7 +197,7 @@ def description(axis: Axis, region: Region) -> str:
     (first, last), (lowest, highest) = region
     far = f"{first} or more" if last == FARTHEST else f"{first} to {last}"
     distance = str(first) if first == last else far
-    low, high = cosine_bounds(lowest, highest)
+    low, high = distributions.cosine_bounds(lowest, highest)
     return f"Levenshtein distance {distance}, cosine {low:.2f} to {high:.2f}"
 
 
@@ -232,7 +234,7 @@ def draw(view: PageView) -> None:
     )
 
 
-def _types(view: PageView, rows: Sequence[PairCount]) -> dict[str, TypePairs]:
+def _types(view: PageView, rows: Sequence[distributions.PairCount]) -> dict[str, TypePairs]:
     """The chart data of each type; free-form types have larger distances and their own axes."""
     entries = open_project.every_type()
     kept = {key for key, entry in entries.items() if entry.surface_check.keeps_words}

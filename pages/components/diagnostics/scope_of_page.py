@@ -9,7 +9,6 @@ from curation.decisions.status import status_label
 from curation.diagnostics import variant_table
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.diagnostics.variant_table import FoundVariants, VariantFilter
 from curation.formatting import counted
 from curation.review.queue import status_counts
 from db.models import Status
@@ -89,7 +88,9 @@ def measure_button(missing: int, *, what: str) -> None:
             st.rerun()
 
 
-def found_table(view: PageView, wanted: VariantFilter, *, description: str, key: str) -> None:
+def found_table(
+    view: PageView, wanted: variant_table.VariantFilter, *, description: str, key: str
+) -> None:
     """Show how many variants were found, the first of them as a table, and a link to review them.
 
     Args:
@@ -125,7 +126,7 @@ def found_table(view: PageView, wanted: VariantFilter, *, description: str, key:
     formatting.emit(tables.sentences(_HEADS, cells, numbers=("Distance", "Cosine")))
 
 
-def _review_label(found: FoundVariants) -> str:
+def _review_label(found: variant_table.FoundVariants) -> str:
     if found.total > len(found.ids):
         return f"Review the first {len(found.ids):,}"
     return "Review this variant" if found.total == 1 else f"Review these {found.total:,} variants"

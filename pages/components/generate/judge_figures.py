@@ -26,13 +26,12 @@ from pages.components.shared.charts import plot
 from pages.components.shared.charts.grammar import layered, tips
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 
 _VERDICTS = (Verdict.ACCEPT, Verdict.EDIT, Verdict.REJECT)
 _MESSAGE, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
 
 
-def draw(found: Calibration, counts: CachedCounts) -> None:
+def draw(found: Calibration, counts: count_cache.CachedCounts) -> None:
     """Show a table of all models, then details of the chosen one."""
     st.header("Models", anchor=False)
     if not found.judges:

@@ -18,7 +18,6 @@ from curation.validation import checked
 from pages.components.generate import judge_figures, opinions_section
 from pages.components.shared import links
 from pages.components.shared.formatting import plain
-from pages.components.shared.links import GENERATE_SECTION, SELECTION
 from pages.components.shared.model_choice import MAX_SEED
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -172,7 +171,7 @@ def _progress(found: Calibration) -> None:
                 "pages/review.py",
                 label="Review the sample",
                 icon=":material/rate_review:",
-                query_params={SELECTION: name},
+                query_params={links.SELECTION: name},
             )
             st.button(
                 "Ask a model to judge it",
@@ -183,12 +182,12 @@ def _progress(found: Calibration) -> None:
                 args=(
                     {
                         opinions_section.SAMPLE: found.sample.id,
-                        GENERATE_SECTION: opinions_section.NAME,
+                        links.GENERATE_SECTION: opinions_section.NAME,
                     },
                 ),
             )
         st.caption(
-            f"All reviewers can open the sample at review?{SELECTION}={name}. Its cards stay "
+            f"All reviewers can open the sample at review?{links.SELECTION}={name}. Its cards stay "
             "blind in Review until you have decided on them. Decisions that were not made blind do "
             "not count here."
         )

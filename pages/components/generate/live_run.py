@@ -32,7 +32,6 @@ from curation.taxonomy.surface_check import ROLES, role_name
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
 from pages.components.shared import formatting, model_choice, page_runs, run_cost
-from pages.components.shared.formatting import diff, join
 from pages.components.shared.links import open_in_review
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
@@ -233,10 +232,10 @@ def _family(calls: Sequence[ShownCall], labels: Mapping[str, str]) -> Markup:
         for type_id, text in call.variants:
             cue = call.cues.get(type_id)
             label = labels.get(type_id, type_id) + (f" · {cue}" if cue else "")
-            rows.append(_row(label, diff(call.anchor, text)[1]))
+            rows.append(_row(label, formatting.diff(call.anchor, text)[1]))
         if not call.variants or call.problems:
             rows.append(_row(role_name(call.role), call.problems or "no variants"))
-    return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
+    return Markup('<div class="hg-card hg-siblings">{}</div>').format(formatting.join(rows))
 
 
 def _row(label: str, text: str | Markup) -> Markup:

@@ -25,13 +25,11 @@ from db.errors import HedgerowError
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import live_run
 from pages.components.shared import links, model_choice, page_runs, run_cost
-from pages.components.shared.model_choice import CallChoice
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 
 
 @current_user.for_leads("start runs")
-def box(counts: CachedCounts) -> None:
+def box(counts: count_cache.CachedCounts) -> None:
     """Show the form, or what to do if there are no anchors."""
     if not open_project.ask(has_anchors):
         links.no_anchors()
@@ -48,7 +46,9 @@ def box(counts: CachedCounts) -> None:
             _cost(choice, values, counts)
 
 
-def _cost(choice: CallChoice, values: dict[str, Any], counts: CachedCounts) -> None:
+def _cost(
+    choice: model_choice.CallChoice, values: dict[str, Any], counts: count_cache.CachedCounts
+) -> None:
     is_model = values["provider"] == OPENAI
     wanted = counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
     if wanted is not None:
@@ -128,7 +128,7 @@ ALL_ANCHORS = {
 }
 
 
-def choose_calls() -> CallChoice | None:
+def choose_calls() -> model_choice.CallChoice | None:
     """Show the fields; None while the choice is incomplete, which the page says."""
     sources = open_project.ask(source_ids)
     newest = open_project.ask(list_runs, kind=KIND, limit=RUNS)
@@ -189,7 +189,7 @@ def choose_calls() -> CallChoice | None:
         run=run,
         types=only_types(roles),
     )
-    return CallChoice(selection, roles, int(st.session_state.get("generate-seed", 0)))
+    return model_choice.CallChoice(selection, roles, int(st.session_state.get("generate-seed", 0)))
 
 
 def _roles(place: DeltaGenerator) -> tuple[Role, ...]:

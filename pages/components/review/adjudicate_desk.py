@@ -25,7 +25,6 @@ from pages.components.review import (
 )
 from pages.components.review import desk as review_desk
 from pages.components.shared import card, formatting
-from pages.components.shared.formatting import plain
 from pages.components.shared.links import to_review
 from pages.components.shared.shell import error_messages, open_project
 
@@ -203,7 +202,7 @@ def _wordings(state: AdjudicationState, shown: ShownCard, given: list[GivenVerdi
         for number, wording in enumerate(wordings(given)[:9], start=1):
             state.keyboard.bind(str(number), state.take_wording, shown, wording, of_card=True)
             st.button(
-                plain(wording.text),
+                formatting.plain(wording.text),
                 key=f"{number}-wording-{shown.action_id}",
                 on_click=state.take_wording,
                 args=(shown, wording),

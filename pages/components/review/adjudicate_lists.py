@@ -11,10 +11,8 @@ from curation.review import discussing
 from curation.review.adjudication import GivenVerdict, Settled, settled
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
-from curation.review.discussing import OpenMark
 from db.models import Verdict
 from pages.components.shared import card, formatting
-from pages.components.shared.formatting import diff, join, local
 from pages.components.shared.links import make_gold, permalink
 from pages.components.shared.shell import current_user, error_messages, open_project
 
@@ -66,13 +64,13 @@ def _lift(variant_id: int, reviewer_id: int) -> None:
         open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
 
 
-def _about(mark: OpenMark, label: str, *, hidden: bool) -> str:
+def _about(mark: discussing.OpenMark, label: str, *, hidden: bool) -> str:
     """Describe a mark and its card in one line: when, who, the remark, type and status.
 
     Args:
         hidden: leave out the remark and the status, which could influence a blind reviewer.
     """
-    when = f"{local(mark.marked_at):%d %b %H:%M}"
+    when = f"{formatting.local(mark.marked_at):%d %b %H:%M}"
     about = f"“{mark.remark}”" if mark.remark and not hidden else ""
     status = "" if hidden else status_label(mark.status)
     parts = [when, mark.reviewer, about, label, status]
@@ -108,7 +106,7 @@ def side_by_side(given: Sequence[GivenVerdict], text: str, type_id: str) -> Mark
         text, type_id: the variant's; edited wordings are compared with them.
     """
     return Markup('<div class="hg-verdicts">{}</div>').format(
-        join(_verdict(one, text, type_id) for one in given)
+        formatting.join(_verdict(one, text, type_id) for one in given)
     )
 
 
@@ -140,13 +138,13 @@ def _wording(given: GivenVerdict, text: str, type_id: str) -> Markup:
         if given.wording.type_id != type_id
         else ""
     )
-    new = diff(text, given.wording.text)[1]
+    new = formatting.diff(text, given.wording.text)[1]
     return Markup('<div class="hg-scroll">{}{}</div>').format(new, retyped)
 
 
 def _when(given: GivenVerdict) -> str:
     """When the person decided, how long they had seen the card, and whether it was blind."""
-    parts = [f"{local(given.decided_at):%Y-%m-%d %H:%M}"]
+    parts = [f"{formatting.local(given.decided_at):%Y-%m-%d %H:%M}"]
     if given.seconds is not None and 0 <= given.seconds <= _MAX_SECONDS:
         parts.append(f"after {given.seconds:.0f} s")
     if given.blind:
@@ -159,7 +157,7 @@ def trail(found: Settled, label: str) -> Markup:
     link = Markup('<a href="{}" title="Open its card">{}</a>').format(
         permalink(found.uid), found.uid
     )
-    old, new = diff(found.anchor, found.text)
+    old, new = formatting.diff(found.anchor, found.text)
     gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(
         make_gold(found.uid),
         "Use this variant to test or train reviewers. Its correct verdict is known.",
@@ -173,7 +171,7 @@ def trail(found: Settled, label: str) -> Markup:
         gold,
         _line("Anchor", old),
         _line("Variant", new),
-        join(_line(one.reviewer, _summary(one)) for one in found.verdicts),
+        formatting.join(_line(one.reviewer, _summary(one)) for one in found.verdicts),
         _line(found.settlement.reviewer, Markup("<b>{}</b>").format(_summary(found.settlement))),
     )
 

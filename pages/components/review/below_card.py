@@ -17,7 +17,6 @@ from curation.review.cards import Card
 from curation.taxonomy.reject_reasons import reject_reason
 from pages.components.review import editors
 from pages.components.shared import card, formatting
-from pages.components.shared.formatting import local, plain
 from pages.components.shared.shell import open_project
 
 LAST = 10
@@ -166,9 +165,9 @@ def _retype(state: ReviewState, focus: Card, shown: ShownCard) -> None:
             if not is_now:
                 state.keyboard.bind(str(number), state.retype, shown, entry.id, of_card=True)
             st.button(
-                plain(entry.label),
+                formatting.plain(entry.label),
                 key=f"retype-{entry.id}-{shown.action_id}",
-                help=plain(entry.definition),
+                help=formatting.plain(entry.definition),
                 disabled=is_now,
                 on_click=state.retype,
                 args=(shown, entry.id),
@@ -221,7 +220,7 @@ def _summary(action: OwnAction, label: str) -> str:
     others = action.decisions - 1
     more = f" and {counted(others, 'other decision')}" if others else ""
     parts = [
-        f"{local(action.decided_at):%d %b %H:%M}",
+        f"{formatting.local(action.decided_at):%d %b %H:%M}",
         f"{action.verdict}{more}",
         messages.reason(action.reason),
         label,

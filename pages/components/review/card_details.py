@@ -20,7 +20,6 @@ from db.errors import HedgerowError
 from db.models import MarkKind, Status, Variant, Verdict
 from pages.components.review import search_box
 from pages.components.shared import card, formatting
-from pages.components.shared.formatting import diff, join, local
 from pages.components.shared.links import GOLD, GOLD_UID, SECTION
 from pages.components.shared.shell import current_user, open_project
 
@@ -77,7 +76,9 @@ def why_hidden(state: ReviewState, variant: Variant) -> str:
 def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: str) -> None:
     seen = [note for note in written if not hidden or note.reviewer == state.reviewer_name]
     for note in seen:
-        st.text(f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
+        st.text(
+            f"{formatting.local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}"
+        )
     if not seen:
         can_add = current_user.may(Role.REVIEWER)
         st.text(hidden or ("No notes yet. Press N to add one." if can_add else "No notes yet."))
@@ -107,7 +108,7 @@ def _history(known: Details, *, hidden: str) -> None:
 
 def history_line(decision: PastDecision) -> str:
     """A line for a decision."""
-    when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
+    when = f"{formatting.local(decision.decided_at):%Y-%m-%d %H:%M}"
     verdict = f"settled: {decision.verdict}" if decision.settles else decision.verdict.value
     parts = [when, decision.reviewer, verdict, reason(decision.reason)]
     parts.append(decision.note)
@@ -124,12 +125,14 @@ def history_line(decision: PastDecision) -> str:
 
 def removed_note(note: WrittenNote) -> str:
     """A line for a note that its writer has removed."""
-    return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (removed)"
+    return (
+        f"{formatting.local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (removed)"
+    )
 
 
 def mark_line(event: MarkEvent) -> str:
     """A line for a mark for discussion, or for its removal."""
-    when = f"{local(event.at):%Y-%m-%d %H:%M}"
+    when = f"{formatting.local(event.at):%Y-%m-%d %H:%M}"
     marked = event.kind is MarkKind.MARK
     what = "marked for discussion" if marked else "removed the mark for discussion"
     parts = [when, event.reviewer, what, event.remark, "(undone)" if event.undone else ""]
@@ -200,16 +203,17 @@ def _opinion(opinion: GivenOpinion, text: str) -> Markup:
     parts = [_VERDICTS[opinion.verdict], messages.reason(opinion.reason), certainty]
     rows = [
         Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
-            opinion.reviewer, join(Markup("<span>{}</span>").format(part) for part in parts if part)
+            opinion.reviewer,
+            formatting.join(Markup("<span>{}</span>").format(part) for part in parts if part),
         ),
         Markup('<div class="hg-definition hg-scroll">{}</div>').format(opinion.comment),
     ]
     if opinion.suggestion:
-        _, new = diff(text, opinion.suggestion)
+        _, new = formatting.diff(text, opinion.suggestion)
         rows.append(
             Markup(
                 '<div class="hg-row hg-variant"><span class="hg-label">Suggestion</span>'
                 '<div class="hg-scroll">{}</div></div>'
             ).format(new)
         )
-    return Markup('<section aria-label="Second opinion">{}</section>').format(join(rows))
+    return Markup('<section aria-label="Second opinion">{}</section>').format(formatting.join(rows))

@@ -28,7 +28,6 @@ from pages.components.review import (
     toolbar,
 )
 from pages.components.shared import card, formatting, guidance, page_runs
-from pages.components.shared.formatting import join
 from pages.components.shared.shell import error_messages, open_project
 
 
@@ -173,7 +172,7 @@ def marked(marks: Sequence[OpenMark], *, hidden: bool = False) -> Markup:
         remark = f": {mark.remark}" if mark.remark else ""
         text = "To discuss." if hidden else f"{mark.reviewer} wants to discuss this{remark}"
         notices.append(card.notice(text if hidden or remark else f"{text}."))
-    return join(notices)
+    return formatting.join(notices)
 
 
 def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:

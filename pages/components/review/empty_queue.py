@@ -12,7 +12,6 @@ from curation.taxonomy.built_in import VariantType
 from pages.components.review.queue_choice import ALL, quotas_in_words
 from pages.components.shared import links
 from pages.components.shared.formatting import plain
-from pages.components.shared.links import QUEUE_SOURCE, QUEUES
 
 _NOTHING_LEFT = {
     Queue.PENDING: "No variant is pending. Every variant has been decided",
@@ -68,13 +67,13 @@ def draw_none_left(state: ReviewState) -> None:
             for entry, number in types
         ]
         if number := state.left_of(None, state.queue, state.type_id):
-            all_of_it = partial(choose, **{QUEUE_SOURCE: ALL})
+            all_of_it = partial(choose, **{links.QUEUE_SOURCE: ALL})
             offers.append((f"This type in all sources ({number:,})", all_of_it))
         st.text(f"{_nothing_of_type(state)} Continue with:")
         _offer(state, offers)
     elif number := state.left_of(None, state.queue):
         st.write(f"This source has nothing left in this queue. Other sources have {number:,}.")
-        everything = partial(choose, **{QUEUE_SOURCE: ALL, "type": ALL})
+        everything = partial(choose, **{links.QUEUE_SOURCE: ALL, "type": ALL})
         _offer(state, [("Review all sources", everything)])
     else:
         _say_nothing_left(state)
@@ -82,7 +81,7 @@ def draw_none_left(state: ReviewState) -> None:
             state,
             [
                 (f"Go to: {label} ({number:,})", partial(choose, queue=queue, type=ALL))
-                for queue, label in QUEUES.items()
+                for queue, label in links.QUEUES.items()
                 if (number := state.left_in(queue))
             ],
         )

@@ -13,7 +13,6 @@ from curation.review.drafts import Place
 from curation.review.queue import Order, Queue
 from pages.components.review import toolbar
 from pages.components.shared import formatting
-from pages.components.shared.formatting import plain
 from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES, SELECTION
 from pages.components.shared.shell import open_project
 
@@ -164,7 +163,7 @@ def choice(
                 label,
                 list(options),
                 key=key,
-                format_func=lambda option: plain(options[option]),
+                format_func=lambda option: formatting.plain(options[option]),
                 help=help,
                 required=True,
                 bind="query-params",

@@ -23,9 +23,7 @@ from curation.similar import (
 )
 from db.models import Status, Variant
 from pages.components.shared import formatting, page_runs
-from pages.components.shared.formatting import join
 from pages.components.shared.links import open_in_review
-from pages.components.shared.page_runs import REFRESH_SECONDS, time_left
 from pages.components.shared.shell import error_messages, open_project
 
 SHOWN = 20
@@ -138,7 +136,7 @@ def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
     return Markup(
         '<div class="hg-hit"><span class="hg-text" dir="auto">{}</span>'
         '<div class="hg-head"><span>{}</span></div></div>'
-    ).format(join(pieces), facts)
+    ).format(formatting.join(pieces), facts)
 
 
 def _facts(hit: Hit, *, hidden: bool) -> str:
@@ -220,7 +218,7 @@ def _compute(found: SimilarVariants) -> None:
     )
 
 
-@error_messages.fragment(run_every=REFRESH_SECONDS)
+@error_messages.fragment(run_every=page_runs.REFRESH_SECONDS)
 def _progress() -> None:
     """Draw the progress of the run that computes embeddings; only this part is refreshed."""
     run = page_runs.active(EMBED)
@@ -229,5 +227,5 @@ def _progress() -> None:
         return
     share = min(1.0, run.step / run.total) if run.total else 0.0
     number = f"{run.step:,} of {run.total:,} variants" if run.total else ""
-    parts = [f"Run {run.id} is computing embeddings", number, time_left(run)]
+    parts = [f"Run {run.id} is computing embeddings", number, page_runs.time_left(run)]
     st.progress(share, " · ".join(part for part in parts if part))

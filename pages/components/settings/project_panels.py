@@ -5,7 +5,6 @@ import streamlit as st
 from curation.decisions.roles import Role
 from curation.diagnostics import measuring, model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
-from curation.diagnostics.model_verdicts import ModelReviewer, SwitchPlan
 from curation.diagnostics.opinions import judges
 from curation.encoders.registered import known_encoders
 from curation.formatting import counted
@@ -175,7 +174,7 @@ def _models(counts: CachedCounts) -> None:
             _model(model, counts if model.id in judging else None)
 
 
-def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
+def _model(model: model_verdicts.ModelReviewer, counts: CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
     key = f"one-line-model-{model.id}"
     with st.container(horizontal=True, vertical_alignment="center", key=key):
@@ -213,7 +212,7 @@ def _has(number: int) -> str:
     return "has" if number == 1 else "have"
 
 
-def _in_words(plan: SwitchPlan) -> list[str]:
+def _in_words(plan: model_verdicts.SwitchPlan) -> list[str]:
     if not plan.total:
         return ["No variant changes its status."]
     lines = [f"{plan.total:,} variant{'s change' if plan.total > 1 else ' changes'} status:"]
@@ -225,7 +224,7 @@ def _ask(model_id: int | None) -> None:
     st.session_state[_ASKED] = model_id
 
 
-def _switch(model: ModelReviewer, counts: bool) -> None:
+def _switch(model: model_verdicts.ModelReviewer, counts: bool) -> None:
     """Switch at once if that is fast, otherwise in the background."""
     st.session_state[_ASKED] = None
     if model.decisions > model_verdicts.AT_ONCE:

@@ -12,7 +12,6 @@ from curation.formatting import counted, decimal
 from curation.release.freezing import release_numbers
 from db.models import Split
 from pages.components.shared import formatting, tables
-from pages.components.shared.formatting import join
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from training.benchmarks.catalogue import all_benchmarks
@@ -148,17 +147,23 @@ def grid(lines: Sequence[Line], heads: Mapping[str, Head], more: Sequence[str] =
         Markup(
             '<div class="hg-scores" tabindex="0" role="region" aria-label="Scores"><table>'
             "<thead><tr>{}</tr></thead><tbody>{}</tbody>{}</table></div>"
-        ).format(_heads(heads, more), join(measured), _published(published, len(more) + len(heads)))
+        ).format(
+            _heads(heads, more),
+            formatting.join(measured),
+            _published(published, len(more) + len(heads)),
+        )
     )
 
 
 def _heads(heads: Mapping[str, Head], more: Sequence[str]) -> Markup:
     cells = [Markup('<th scope="col">{}</th>').format(title) for title in ("Model", *more)]
     cells += [
-        Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_below_name, head.below)))
+        Markup('<th scope="col">{}{}</th>').format(
+            head.title, formatting.join(map(_below_name, head.below))
+        )
         for head in heads.values()
     ]
-    return join(cells)
+    return formatting.join(cells)
 
 
 def _below_name(text: str) -> Markup:
@@ -173,7 +178,7 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
     return Markup(
         '<tbody class="hg-published"><tr><th colspan="{}" scope="rowgroup">Published results on '
         "the papers' own data</th></tr>{}</tbody>"
-    ).format(columns + 1, join(rows))
+    ).format(columns + 1, formatting.join(rows))
 
 
 def _row(
@@ -184,7 +189,7 @@ def _row(
     scores = [_cell(found.get(column)) for column in heads]
     name = Markup('<span class="hg-text" title="{}">{}</span>').format(line.name, line.model)
     return Markup('<tr><th scope="row">{}{}</th>{}</tr>').format(
-        name, _small(note), join([*cells, *scores])
+        name, _small(note), formatting.join([*cells, *scores])
     )
 
 

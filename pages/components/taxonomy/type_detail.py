@@ -15,7 +15,6 @@ from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.surface_check import ROLES, SurfaceCheck
 from db.models import TypeVersion
 from pages.components.shared import card, formatting, links
-from pages.components.shared.formatting import local
 from pages.components.shared.guidance import guide
 from pages.components.shared.shell import count_cache, current_user, open_project
 
@@ -116,7 +115,7 @@ def _versions(entry: VariantType) -> None:
 def _wording(wording: TypeVersion) -> str:
     check = " ".join(in_words(SurfaceCheck.model_validate(wording.surface_check)))
     return (
-        f"Version {wording.version}, {local(wording.created_at):%Y-%m-%d %H:%M}: {wording.label}\n"
+        f"Version {wording.version}, {formatting.local(wording.created_at):%Y-%m-%d %H:%M}: {wording.label}\n"
         f"{wording.definition}\n{wording.example_anchor} → {wording.example}\n{check}"
     )
 

@@ -13,7 +13,6 @@ from curation.review.agreement.records import COLUMNS, GivenVerdict, ids_of, rec
 from curation.review.browser_window.messages import reason
 from db.models import Verdict
 from pages.components.shared import formatting, tables
-from pages.components.shared.formatting import join
 from pages.components.shared.shell import open_project
 
 SHOWN = 100
@@ -51,7 +50,7 @@ def record_list(
             (
                 tables.card_link(row.uid),
                 tables.sentence(row.text),
-                join(_verdict(given) for given in row.verdicts),
+                formatting.join(_verdict(given) for given in row.verdicts),
                 Markup('<div class="hg-wide">{}</div>').format(tables.sentence(row.anchor)),
                 labels.get(row.type_id, row.type_id),
                 status_label(row.status),

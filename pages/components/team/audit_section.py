@@ -10,7 +10,6 @@ from curation.anchors.revisions import sources_in_use
 from curation.decisions.reviewers import reviewer_names
 from curation.review.audit import COLUMNS, START, Entry, Filters, Kind, Place, all_rows, page
 from pages.components.shared import formatting, links, tables
-from pages.components.shared.formatting import local, midnight
 from pages.components.shared.shell import open_project
 
 SHOWN = 50
@@ -55,8 +54,8 @@ def _filters(types: Mapping[str, str]) -> Filters:
         kind=Kind(kind) if kind else None,
         type_id=type_id or None,
         source_id=source_id,
-        since=midnight(days[0]) if days else None,
-        until=midnight(days[1] + timedelta(days=1)) if len(days) == 2 else None,
+        since=formatting.midnight(days[0]) if days else None,
+        until=formatting.midnight(days[1] + timedelta(days=1)) if len(days) == 2 else None,
         text=text,
     )
 
@@ -98,7 +97,7 @@ def _table(found: list[Entry], types: Mapping[str, str]) -> Markup:
     heads = ("When", "Variant", "What", "Who", "Type", "Card")
     rows = (
         (
-            Markup("<time>{}</time>").format(f"{local(entry.at):%Y-%m-%d %H:%M}"),
+            Markup("<time>{}</time>").format(f"{formatting.local(entry.at):%Y-%m-%d %H:%M}"),
             tables.sentence(entry.text),
             Markup("<b>{}</b> {}").format(entry.kind.value, tables.sentence(entry.detail)),
             entry.who,

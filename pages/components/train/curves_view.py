@@ -14,7 +14,6 @@ from pages.components.train import curve_charts
 from training.evaluation.figures import LossPoint
 from training.evaluation.held_out import DRIFT, STS
 from training.finetune import curves
-from training.finetune.curves import CurvePoint, Evaluation, Evaluations
 from training.llm.card import HELD_OUT_LOSS, SHARES, SHORT_NAMES, course_of
 from training.ranking.figures import (
     NAMES,
@@ -60,7 +59,7 @@ def encoder(run: Run, *, live: bool = False) -> None:
         )
 
 
-def _held_out(evaluations: Evaluations, panel: Callable[..., None]) -> None:
+def _held_out(evaluations: curves.Evaluations, panel: Callable[..., None]) -> None:
     if points := curves.shares(evaluations):
         panel(
             "Accuracy",
@@ -154,11 +153,11 @@ def language(run: Run, *, live: bool = False) -> None:
         st.caption("The validation questions are evaluated before training and after each epoch.")
 
 
-def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
+def right(evaluations: Sequence[curves.Evaluation], *, dark: bool) -> alt.LayerChart:
     """Shares of correct answers by epoch."""
     series = {name: SHORT_NAMES[name] for name in SHARES}
     points = [
-        CurvePoint(evaluation.epoch, evaluation.step, title, evaluation.figures[name])
+        curves.CurvePoint(evaluation.epoch, evaluation.step, title, evaluation.figures[name])
         for evaluation in evaluations
         for name, title in series.items()
         if name in evaluation.figures
@@ -173,18 +172,20 @@ def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
 
 
 def loss(
-    losses: Sequence[LossPoint], evaluations: Sequence[Evaluation], *, dark: bool
+    losses: Sequence[LossPoint], evaluations: Sequence[curves.Evaluation], *, dark: bool
 ) -> alt.Chart | alt.LayerChart:
     """Training and validation loss; before the first epoch, the training loss alone, by step."""
     last = next((one for one in reversed(evaluations) if one.epoch), None)
     if last is None:
         return curve_charts.loss(losses, dark=dark)
     points = [
-        CurvePoint(one.step * last.epoch / last.step, one.step, TRAINING, one.loss)
+        curves.CurvePoint(one.step * last.epoch / last.step, one.step, TRAINING, one.loss)
         for one in losses
     ]
     points += [
-        CurvePoint(evaluation.epoch, evaluation.step, VALIDATION, evaluation.figures[HELD_OUT_LOSS])
+        curves.CurvePoint(
+            evaluation.epoch, evaluation.step, VALIDATION, evaluation.figures[HELD_OUT_LOSS]
+        )
         for evaluation in evaluations
         if HELD_OUT_LOSS in evaluation.figures
     ]
@@ -246,7 +247,7 @@ def show_nevir(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
         )
 
 
-def _nevir(runs: Mapping[str, Sequence[Evaluation]], *, live: Run | None) -> None:
+def _nevir(runs: Mapping[str, Sequence[curves.Evaluation]], *, live: Run | None) -> None:
     with st.container(key="columns-nevir" if live is None else f"columns-live-{live.id}"):
         for name, title, note in (
             (NEVIR, "NevIR pairwise accuracy", _NEVIR),

@@ -12,7 +12,6 @@ from db.runs import STOPPED, UNFINISHED
 from pages.components.shared import formatting, links, page_runs, tables
 from pages.components.shared.shell import frame, open_project
 from pages.components.train import curves_view, language_form, language_provider, training_runs
-from pages.components.train.language_form import ARM_LABELS
 from training.llm.card import FIGURE_NAMES, HELD_OUT_LOSS, RIGHT, SHARES, SHORT_NAMES, shown
 from training.llm.request import request_of
 from training.models.display_names import short_name
@@ -42,9 +41,7 @@ TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Ablation", "Pr
 def title(run: Run) -> str:
     """The base model, the release and the arm of a run."""
     request = request_of(run)
-    return (
-        f"{short_name(request.base)} on release {request.release}, {ARM_LABELS[request.recipe.arm]}"
-    )
+    return f"{short_name(request.base)} on release {request.release}, {language_form.ARM_LABELS[request.recipe.arm]}"
 
 
 # -- The next run for a language model, the runs in progress, and the latest one ------------------
@@ -197,7 +194,7 @@ def _line(run: Run) -> dict[str, Any]:
         "When": formatting.local(run.created_at).replace(tzinfo=None),
         "Base": short_name(request.base),
         "Release": request.release,
-        "Questions about": ARM_LABELS[request.recipe.arm],
+        "Questions about": language_form.ARM_LABELS[request.recipe.arm],
         "Pairs": result["pairs"]["train"],
         "Epochs": request.recipe.epochs,
         "Steps": result["steps"],

@@ -189,20 +189,20 @@ def _marked(lines: list[dict[str, str]]) -> Any:
 
 
 def _figures(rows: Sequence[TrainingRow]) -> None:
+    columns = [f"Run {row.run}" for row in rows]
     every = [figures(row) for row in rows]
     names = list(dict.fromkeys(name for of_run in every for name in of_run))
-    number = st.column_config.NumberColumn
     st.dataframe(
         [
             {"Metric": name}
-            | {f"Run {row.run}": of_run.get(name) for row, of_run in zip(rows, every, strict=True)}
+            | {run: of_run.get(name) for run, of_run in zip(columns, every, strict=True)}
             for name in names
         ],
         hide_index=True,
         key="runs-figures",
         placeholder="–",
         height="content",
-        column_config={f"Run {row.run}": number(format="%.3f") for row in rows},
+        column_config=dict.fromkeys(columns, st.column_config.NumberColumn(format="%.3f")),
     )
     effort: dict[str, list[float | None]] = {
         "triples": [float(row.triples) for row in rows],
@@ -211,13 +211,13 @@ def _figures(rows: Sequence[TrainingRow]) -> None:
     }
     st.dataframe(
         [
-            {"Training": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
+            {"Training": name} | dict(zip(columns, values, strict=True))
             for name, values in effort.items()
         ],
         hide_index=True,
         key="runs-effort",
         placeholder="–",
-        column_config={f"Run {row.run}": number(format="localized") for row in rows},
+        column_config=tables.counts(columns),
     )
 
 

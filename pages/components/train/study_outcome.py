@@ -58,7 +58,12 @@ def draw(run: Run) -> None:
         _differences(study, rows, arms=[trial.label for trial in found], run=run)
     _table(run, found)
     if rows:
-        _download(run, rows)
+        tables.csv_button(
+            lambda: (FigureRow._fields, [tuple(row) for row in rows]),
+            f"hedgerow-study-{run.id}",
+            key="study-csv",
+            help="Every metric of every run, one per row.",
+        )
     _benchmarks(study, run, found)
     for sentence in run.parameters["told"]:
         st.text(sentence)
@@ -157,7 +162,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
             "State": _state(run, trial.run),
             "Triples": trial.run.result.get("triples"),
             "Steps": trial.run.result.get("steps"),
-            "Minutes": _minutes(trial.run),
+            "Minutes": trial.run.result["seconds"] / 60 if "seconds" in trial.run.result else None,
             **{SHORT[figure]: values.get((trial.run.id, figure)) for figure in there},
         }
         for trial in found
@@ -176,10 +181,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
                 width=50,
                 help="Opens the results of the run in another tab.",
             ),
-            **{
-                name: st.column_config.NumberColumn(format="localized")
-                for name in ("Triples", "Steps")
-            },
+            **tables.counts(("Triples", "Steps")),
             "Minutes": st.column_config.NumberColumn(format="%.1f"),
             **{
                 SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
@@ -216,11 +218,6 @@ def _state(study: Run, run: Run) -> str:
     return page_runs.STATES[run.state]
 
 
-def _minutes(run: Run) -> float | None:
-    seconds = run.result.get("seconds")
-    return None if seconds is None else seconds / 60
-
-
 def _rests_on(rows: Sequence[FigureRow]) -> None:
     """The number of items behind the metrics; the validation split is the same for all runs."""
     counts = {NAMES[row.figure]: row.n for row in rows if row.n}
@@ -231,12 +228,3 @@ def _rests_on(rows: Sequence[FigureRow]) -> None:
             "Evaluated on the validation split of the release. "
             f"{counted_anchors[0].upper()}{counted_anchors[1:]}.{retrieval}"
         )
-
-
-def _download(run: Run, rows: Sequence[FigureRow]) -> None:
-    tables.csv_button(
-        lambda: (FigureRow._fields, [tuple(row) for row in rows]),
-        f"hedgerow-study-{run.id}",
-        key="study-csv",
-        help="Every metric of every run, one per row.",
-    )

@@ -223,12 +223,7 @@ def _model(run: Run) -> None:
     path = open_project.settings().data_folder / run.result["model"]
     if not path.is_dir():
         st.text(f"The model is no longer at {path}.")
-    st.code(
-        "from sentence_transformers import SentenceTransformer\n"
-        f"model = SentenceTransformer({str(path)!r})",
-        language=None,
-        wrap_lines=True,
-    )
+    training_runs.how_to_load(path)
 
 
 def _recipe(run: Run) -> None:

@@ -14,6 +14,7 @@ from pages.components.shared.charts import plot
 from pages.components.shared.charts.negation_and_ability import GENERAL_NAMES
 from pages.components.shared.charts.negation_and_ability import curve as draw_curve
 from pages.components.shared.shell import current_user, error_messages, open_project
+from pages.components.train import training_runs
 from pages.components.train.runs_table import FIGURES
 from training.encoder_run.tradeoff import (
     StsFile,
@@ -25,7 +26,6 @@ from training.encoder_run.tradeoff_curve import Curve, axes, suggested
 from training.encoder_run.tradeoff_save import Saved, request_save, tradeoff_of, why_not
 from training.evaluation import general_ability
 from training.evaluation.figures import encoder_names
-from training.evaluation.general_ability import WHAT_IT_IS
 
 _PROBLEM = "tradeoff_problem"
 
@@ -103,10 +103,10 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
     used = sts_now or (file.name if file else "")
     st.text(
         "General ability is measured by retrieval, by the drift of unrelated sentences and by "
-        f"{used}. {WHAT_IT_IS}"
+        f"{used}. {general_ability.WHAT_IT_IS}"
         if used
         else "General ability is measured by retrieval, by the drift of unrelated sentences, and "
-        f"by an STS file if you upload one. {WHAT_IT_IS}"
+        f"by an STS file if you upload one. {general_ability.WHAT_IT_IS}"
     )
     st.file_uploader(
         "STS file",
@@ -253,12 +253,7 @@ def _start_saving(training: int, share: float) -> None:
 
 def _place(run: Run, model: Saved) -> None:
     """The folder of a saved model, and a link to compare it with the base encoder."""
-    st.code(
-        "from sentence_transformers import SentenceTransformer\n"
-        f"model = SentenceTransformer({str(model.folder)!r})",
-        language=None,
-        wrap_lines=True,
-    )
+    training_runs.how_to_load(model.folder)
     st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
     base = open_project.ask(encoder_names, run).before
     if base is not None:

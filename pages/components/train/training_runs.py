@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -98,6 +99,16 @@ def states(study: Run) -> None:
             f"{trial.label}: {page_runs.STATES[trial.run.state]} (run {trial.run.id})"
             for trial in open_project.ask(trials, study)
         )
+    )
+
+
+def how_to_load(model: Path) -> None:
+    """The lines of Python that load a trained encoder."""
+    st.code(
+        "from sentence_transformers import SentenceTransformer\n"
+        f"model = SentenceTransformer({str(model)!r})",
+        language=None,
+        wrap_lines=True,
     )
 
 

@@ -22,7 +22,6 @@ from curation.decisions.roles import Actor, Role, acting_role, allows, set_who_a
 from curation.decisions.signing_in import claims_of, sign_in
 from db.errors import HedgerowError
 from pages.components.shared import formatting
-from pages.components.shared.formatting import plain
 from pages.components.shared.shell import error_messages, open_project
 
 _NAME = "reviewer_name"
@@ -115,7 +114,7 @@ def _ask_to_sign_in(page: st.Page) -> None:
     st.title("Hedgerow", anchor=False)
     st.write("Sign in to read and review this project.")
     for name in _providers() or ():
-        label = f"Sign in with {plain(name)}" if name else "Sign in"
+        label = f"Sign in with {formatting.plain(name)}" if name else "Sign in"
         if st.button(label, key=f"sign-in-{name}", type="primary"):
             try:
                 st.login(name or None)
