@@ -7,8 +7,10 @@ from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.queue import Queue
 from pages.components.review import adjudicate_desk, adjudicate_lists
-from pages.components.shared import links
-from pages.components.shared.formatting import midnight
+from pages.components.shared import (
+    formatting,
+    links,
+)
 from pages.components.shared.shell import current_user, frame, open_project
 
 CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"
@@ -22,7 +24,7 @@ def _state(reviewer_id: int) -> AdjudicationState:
         state = AdjudicationState(
             engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
         )
-        state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
+        state.pace.actions = open_project.ask(actions_since, reviewer_id, formatting.midnight())
         st.session_state[frame.ADJUDICATION_STATE] = state
         frame.release_closed_windows()
     frame.keep_window(state.screen.window)

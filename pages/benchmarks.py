@@ -12,8 +12,11 @@ from pages.components.benchmarks import (
     start_run,
 )
 from pages.components.shared import links, overlap_found, prompt_editor
-from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import follow_making
+from pages.components.shared.shell import (
+    count_cache,
+    frame,
+    open_project,
+)
 from training.benchmarks.contamination import known
 
 # -- Contamination: how much of each benchmark's text is in a release -----------------------------
@@ -57,7 +60,7 @@ def _compare(numbers: list[int]) -> None:
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release, n=int(n))
     if found is None:
-        follow_making("Comparing … This takes several seconds for a large release.")
+        count_cache.follow_making("Comparing … This takes several seconds for a large release.")
         return
     chosen = overlap_found.table(found)
     st.caption(

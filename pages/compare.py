@@ -6,9 +6,12 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.compare import probe_set_choice, two_models
-from pages.components.compare.figures import ComparedModel
-from pages.components.compare.measured_view import show_sentences, show_set
+from pages.components.compare import (
+    figures,
+    measured_view,
+    probe_set_choice,
+    two_models,
+)
 from pages.components.shared.shell import error_messages, frame, open_project
 from training.evaluation.probe_files import parse_sentences
 from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
@@ -32,7 +35,7 @@ def _cosines(opened: OpenSet, models: list[two_models.ChosenModel]) -> None:
     what = f"{len(opened.probes):,} pairs of “{opened.name}”"
     two_models.measure(models, found, what=what, set_name=opened.name)
     if sides := _sides(models, found):
-        show_set(opened, sides)
+        measured_view.show_set(opened, sides)
 
 
 def _sentences(models: list[two_models.ChosenModel]) -> None:
@@ -73,15 +76,15 @@ def _matrices(
     what = f"{len(sentences):,} sentences"
     two_models.measure(models, found, what=what, set_name=set_name, sentences=sentences)
     if sides := _sides(models, found):
-        show_sentences(sentences, sides)
+        measured_view.show_sentences(sentences, sides)
 
 
 def _sides(
     models: list[two_models.ChosenModel], found: Sequence[object | None]
-) -> list[ComparedModel]:
+) -> list[figures.ComparedModel]:
     """The models and their cosines, without those that are not measured yet."""
     return [
-        ComparedModel(model.letter, model.label, cosines)
+        figures.ComparedModel(model.letter, model.label, cosines)
         for model, cosines in zip(models, found, strict=True)
         if cosines is not None
     ]

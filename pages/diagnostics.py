@@ -24,8 +24,11 @@ from pages.components.diagnostics.scope_of_page import (
 )
 from pages.components.shared import links, page_runs
 from pages.components.shared.charts import plot, shares
-from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import (
+    count_cache,
+    frame,
+    open_project,
+)
 
 
 def _scope() -> distributions.Scope:
@@ -114,7 +117,7 @@ frame.begin(
     "See how far variants are from their anchors, how varied they are, and which are flagged or "
     "accepted. Find words that reveal a variant's class.",
 )
-counts = CachedCounts()
+counts = count_cache.CachedCounts()
 if counts.empty:
     links.no_variants()
     st.stop()

@@ -20,10 +20,19 @@ from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
 from pages.components import release as report_section
-from pages.components.shared import hub, links, page_runs
-from pages.components.shared.formatting import plain
-from pages.components.shared.shell import current_user, error_messages, frame, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import (
+    formatting,
+    hub,
+    links,
+    page_runs,
+)
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    frame,
+    open_project,
+)
 from training.benchmarks.contamination import EXPORT_KIND as EXPORT
 from training.hub.push_run import Subject
 
@@ -92,7 +101,7 @@ def _freeze(state: ReleaseState) -> None:
         st.write("This selection leaves out all accepted variants. Change it to freeze a release.")
         return
     if not now.variants:
-        if CachedCounts().empty:
+        if count_cache.CachedCounts().empty:
             links.no_variants()
             return
         st.write("No variant is accepted yet. Accept some to freeze a release.")
@@ -264,8 +273,8 @@ def _download(release: Release) -> None:
     format = st.radio(
         "Format",
         list(labels),
-        format_func=lambda key: plain(labels.get(key, key)),
-        captions=[plain(kind.purpose) for kind in formats.classes.values()],
+        format_func=lambda key: formatting.plain(labels.get(key, key)),
+        captions=[formatting.plain(kind.purpose) for kind in formats.classes.values()],
         key="export-format",
     )
     run = _export(release.number, format)

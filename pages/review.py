@@ -10,16 +10,23 @@ from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.selection import sample_selection
 from curation.review.queue import Queue
-from pages.components.review import empty_queue, practice_section, queue_choice, read_only
+from pages.components.review import (
+    empty_queue,
+    practice_section,
+    queue_choice,
+    read_only,
+    toolbar,
+)
 from pages.components.review.desk import desk
-from pages.components.review.toolbar import tools
-from pages.components.shared import formatting
-from pages.components.shared.links import QUEUE_SOURCE, SELECTION, picked_variants
+from pages.components.shared import (
+    formatting,
+    links,
+)
 from pages.components.shared.shell import current_user, frame, open_project
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 # URL parameters that choose what to review. Without any, this reviewer continues where they were.
-_PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
+_PLACE = {"queue", "type", links.QUEUE_SOURCE, "order", "view", "variant", links.SELECTION}
 
 
 def _state(reviewer_id: int) -> ReviewState:
@@ -69,9 +76,11 @@ def _follow(name: str, follow: Callable[[str], None]) -> None:
 
 def _pick(state: ReviewState, name: str) -> None:
     """Review a selection made on another page, or the sample of a calibration."""
-    found = open_project.ask(sample_selection, name, state.reviewer_id) or picked_variants(name)
+    found = open_project.ask(sample_selection, name, state.reviewer_id) or links.picked_variants(
+        name
+    )
     if found is None:
-        st.query_params.pop(SELECTION, None)
+        st.query_params.pop(links.SELECTION, None)
         state.say(
             "This selection no longer exists. Go back to the page where you made it, and select "
             "the variants again.",
@@ -102,7 +111,7 @@ if (me := current_user.reviewer_id()) is None:
 if practice_section.practice_stops(me):
     st.stop()
 current = _state(me)
-_follow(SELECTION, lambda name: _pick(current, name))
+_follow(links.SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
 empty_queue.follow_choice()
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
@@ -116,6 +125,6 @@ else:
     desk(current)
     if current.sources:
         with row:
-            tools(current)
+            toolbar.tools(current)
 formatting.remember(_BLIND_COOKIE, "1" if current.blind else "0")
 formatting.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

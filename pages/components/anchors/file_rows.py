@@ -15,8 +15,10 @@ from curation.importing.anchors import candidates as likely_columns
 from curation.importing.labels import LabelledTable
 from curation.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.tables.columns import FileTable
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.grammar import colours_of, tips
+from pages.components.shared.charts import (
+    grammar,
+    plot,
+)
 from pages.components.shared.charts.palette import palette
 
 FATES = {
@@ -190,8 +192,10 @@ def chart(found: Lengths, *, dark: bool) -> alt.Chart:
             x=alt.X("share:Q", title=None, axis=alt.Axis(format=".0%", tickCount=6)),
             y=alt.Y("band:N", sort=bands, title=None, axis=axis),
             yOffset=alt.YOffset("of:N", sort=list(shares)),
-            color=colours_of("of:N", list(shares), [colours.after, colours.before], above),
-            tooltip=tips(("of:N", "Anchors"), ("band:N", "Length"), ("share:Q", "Share", ".1%")),
+            color=grammar.colours_of("of:N", list(shares), [colours.after, colours.before], above),
+            tooltip=grammar.tips(
+                ("of:N", "Anchors"), ("band:N", "Length"), ("share:Q", "Share", ".1%")
+            ),
         )
         .properties(height=_HEIGHT)
     )

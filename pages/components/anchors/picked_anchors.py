@@ -16,8 +16,11 @@ from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
 from pages.components.shared import card as cards
-from pages.components.shared import formatting, tables
-from pages.components.shared.links import open_in_review
+from pages.components.shared import (
+    formatting,
+    links,
+    tables,
+)
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _CORRECT, _WRITE = "Correct the text", "Write a variant"
@@ -55,8 +58,8 @@ def _head(anchor: FoundAnchor) -> None:
     )
     if anchor.retired_at is not None:
         st.text(
-            f"Retired on {formatting.local(anchor.retired_at):%Y-%m-%d}: it and its variants are no longer "
-            "in use."
+            f"Retired on {formatting.local(anchor.retired_at):%Y-%m-%d}: it and its variants are no "
+            "longer in use."
         )
 
 
@@ -139,7 +142,7 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
             else f"Review the {len(pending)} pending variants"
         )
         if st.button(label, key="anchor-review", icon=":material/rate_review:"):
-            open_in_review(pending, f"Anchor: {anchor.text}")
+            links.open_in_review(pending, f"Anchor: {anchor.text}")
 
 
 def _status(item: Card) -> str:

@@ -8,8 +8,10 @@ import streamlit as st
 from curation.formatting import counted
 from curation.release.freezing import release_numbers
 from db.models import Split
-from pages.components.shared import links
-from pages.components.shared.scores import FILE_TYPES, METRICS, data_names
+from pages.components.shared import (
+    links,
+    scores,
+)
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
 from training.benchmarks.definition import Benchmark
@@ -54,7 +56,9 @@ def _card(kind: type[Benchmark[Any]]) -> bool:
             persist_state="session",
         )
         chance = f" (chance: {kind.chance:.0f} points)" if kind.chance else ""
-        st.caption(f"{kind.measures} Metric: {METRICS.get(kind.metric, kind.metric)}{chance}.")
+        st.caption(
+            f"{kind.measures} Metric: {scores.METRICS.get(kind.metric, kind.metric)}{chance}."
+        )
     return ticked
 
 
@@ -85,7 +89,7 @@ def _own() -> list[DataChoice]:
 def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
     """A stored file, or the model hub."""
     kept = kept_data(open_project.settings().data_folder, kind.id)
-    names = data_names(kind, kept)
+    names = scores.data_names(kind, kept)
     choice: list[DataChoice] = []
     if names:
         # A new widget after a file was added, so that this file comes first.
@@ -107,7 +111,7 @@ def _uploader(kind: type[Benchmark[Any]]) -> None:
     own = f" Or your own sentences: {EXPECTS}." if kind is SemAntoNeg else ""
     st.file_uploader(
         "Both files" if both else "File",
-        type=FILE_TYPES,
+        type=scores.FILE_TYPES,
         key=key,
         on_change=_keep,
         args=(kind.id, key, both),

@@ -8,9 +8,11 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.benchmarks import single_item
-from pages.components.benchmarks.error_outcomes import BenchmarkSide
-from pages.components.benchmarks.names import BREAKDOWNS, outcome
+from pages.components.benchmarks import (
+    error_outcomes,
+    names,
+    single_item,
+)
 from pages.components.shared import tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import error_messages, open_project
@@ -53,7 +55,9 @@ _AGREEMENTS = {
 }
 
 
-def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key: str) -> None:
+def draw(
+    benchmark: type[Benchmark[Any]], sides: Sequence[error_outcomes.BenchmarkSide], *, key: str
+) -> None:
     """The filters, the list, and the selected item.
 
     Args:
@@ -72,9 +76,11 @@ def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key
         st.caption("Select a row to see its texts and scores.")
 
 
-def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) -> ItemFilter:
+def _filters(
+    benchmark: type[Benchmark[Any]], sides: Sequence[error_outcomes.BenchmarkSide]
+) -> ItemFilter:
     result = sides[0].result
-    counts = {outcome(name): name for name, number in result.outcomes.items() if number}
+    counts = {names.outcome(name): name for name, number in result.outcomes.items() if number}
     row = st.container(horizontal=True, vertical_alignment="bottom", key="bench-filters")
     chosen, agreement = ALL, ANY
     if benchmark.kind == "share":
@@ -93,13 +99,13 @@ def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) ->
     return ItemFilter(counts.get(chosen, ""), part, agreement, text.strip())
 
 
-def _part(row: Any, side: BenchmarkSide) -> tuple[str, str] | None:
+def _part(row: Any, side: error_outcomes.BenchmarkSide) -> tuple[str, str] | None:
     """One part of a breakdown."""
     labels = open_project.type_names()
     parts = [
         (breakdown, value)
         for breakdown, values in side.result.breakdowns.items()
-        if breakdown in BREAKDOWNS and breakdown != PAIRS
+        if breakdown in names.BREAKDOWNS and breakdown != PAIRS
         for value in values
     ][:MOST_PARTS]
     if not parts:
@@ -115,7 +121,9 @@ def _part(row: Any, side: BenchmarkSide) -> tuple[str, str] | None:
     return chosen
 
 
-def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key: str) -> None:
+def _list(
+    found: Sequence[ItemOutcomes], sides: Sequence[error_outcomes.BenchmarkSide], *, key: str
+) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
@@ -156,8 +164,8 @@ def _line(item: ItemOutcomes) -> dict[str, object]:
         line |= {"Human score": row.gold, "A": row.scores[0]}
         line |= {"B": other.scores[0]} if other is not None else {}
         return line | dict(texts)
-    line["A"] = outcome(row.outcome)
-    line |= {"B": outcome(other.outcome)} if other is not None else {}
+    line["A"] = names.outcome(row.outcome)
+    line |= {"B": names.outcome(other.outcome)} if other is not None else {}
     line |= dict(texts[:1])
     near = nearest(row)
     return line | ({"Closest wrong, model A": row.texts[near.candidate]} if near else {})
@@ -172,7 +180,7 @@ def _pick(widget: str, keys: Sequence[str]) -> None:
         st.query_params.pop(PICKED, None)
 
 
-def _item(item: ItemOutcomes, sides: Sequence[BenchmarkSide]) -> None:
+def _item(item: ItemOutcomes, sides: Sequence[error_outcomes.BenchmarkSide]) -> None:
     rows = [item.first, *([item.second] if item.second else [])]
     single_item.draw(
         [single_item.ItemSide(letter, row) for letter, row in zip("AB", rows, strict=False)],
@@ -183,7 +191,7 @@ def _item(item: ItemOutcomes, sides: Sequence[BenchmarkSide]) -> None:
             _tokens(letter, side, row)
 
 
-def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
+def _tokens(letter: str, side: error_outcomes.BenchmarkSide, row: ItemResult) -> None:
     """The token matches of a pair, on demand, because the model must be loaded."""
     pairs = [(one.query, one.candidate) for one in compared(row)]
     with st.container(horizontal=True, vertical_alignment="bottom"):

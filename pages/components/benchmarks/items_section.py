@@ -7,9 +7,13 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.benchmarks import error_outcomes, error_table, scores_section
+from pages.components.benchmarks import (
+    error_outcomes,
+    error_table,
+    scores_section,
+    single_item,
+)
 from pages.components.benchmarks.names import BREAKDOWNS
-from pages.components.benchmarks.single_item import LABELS
 from pages.components.shared import tables
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import benchmark
@@ -196,7 +200,10 @@ def _show(found: CommonErrors) -> None:
             {
                 "Item": error.row.key,
                 "Models wrong": len(error.wrong),
-                **{LABELS.get(name, name): text for name, text in error.row.texts.items()},
+                **{
+                    single_item.LABELS.get(name, name): text
+                    for name, text in error.row.texts.items()
+                },
             }
             for error in found.errors[:SHOWN]
         ],

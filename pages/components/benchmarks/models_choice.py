@@ -11,8 +11,12 @@ from curation.generation.prompts import MEASURING, MeasuringName, PromptName, pr
 from curation.generation.request import Budget, Price
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared import model_choice, prompt_editor, run_cost
-from pages.components.shared.formatting import plain
+from pages.components.shared import (
+    formatting,
+    model_choice,
+    prompt_editor,
+    run_cost,
+)
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.results.queries import NEGATION, newest
 from training.benchmarks.runs.measured_models import (
@@ -71,7 +75,7 @@ def choose_models() -> ChosenModels:
         baselines = st.pills(
             "Baselines",
             [key for key, kind in scorers.items() if kind.takes == "nothing"],
-            format_func=lambda key: plain(BASELINES.get(key, key)),
+            format_func=lambda key: formatting.plain(BASELINES.get(key, key)),
             selection_mode="multi",
             key=f"{_KEY}-baselines",
             persist_state="session",

@@ -9,10 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from pages.components.shared import tables
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.grammar import groups, layered, tips
+from pages.components.shared.charts import (
+    grammar,
+    plot,
+    similarity_bars,
+)
 from pages.components.shared.charts.palette import palette
-from pages.components.shared.charts.similarity_bars import LABEL_WIDTH
 from training.benchmarks.results.queries import Scored
 from training.benchmarks.results.semantoneg_analyses import (
     GROUP_HEAD,
@@ -114,7 +116,7 @@ def objective_chart(
     colours = palette(dark=dark)
     shown = [model for model in models if not model.published or model.objective != OTHER]
     rows = _rows(shown)
-    y = groups("row", rows)
+    y = grammar.groups("row", rows)
     x = alt.X(
         "accuracy:Q",
         title="accuracy",
@@ -133,7 +135,7 @@ def objective_chart(
     band = of_groups.mark_bar(height={"band": 0.6}, color=colours.sequential[2]).encode(
         x=alt.X("lower:Q", title="accuracy"),
         x2="upper:Q",
-        tooltip=tips(
+        tooltip=grammar.tips(
             ("objective:N", "Objective"),
             ("models:Q", "Published models"),
             ("mean:Q", "Mean", ".1f"),
@@ -144,7 +146,7 @@ def objective_chart(
         x=alt.X("mean:Q", title="accuracy")
     )
     of_models = alt.Chart(table).encode(
-        y=y, x=x, tooltip=tips(("model:N", "Model"), ("accuracy:Q", "Accuracy", ".1f"))
+        y=y, x=x, tooltip=grammar.tips(("model:N", "Model"), ("accuracy:Q", "Accuracy", ".1f"))
     )
     ticks = of_models.transform_filter("datum.published").mark_tick(
         thickness=1.5, height={"band": 0.35}, color=colours.quiet
@@ -157,7 +159,7 @@ def objective_chart(
         .mark_rule(strokeDash=[4, 3], color=colours.quiet)
         .encode(x=alt.X("chance:Q", title="accuracy"))
     )
-    return layered(guess, band, ticks, means, points, height=ROW * len(rows) + AROUND)
+    return grammar.layered(guess, band, ticks, means, points, height=ROW * len(rows) + AROUND)
 
 
 def _rows(models: Sequence[ModelAccuracy]) -> list[str]:
@@ -174,5 +176,7 @@ def _row(model: ModelAccuracy) -> str:
     """The label of the row that shows a model; a long name has several lines."""
     if model.published:
         return model.objective
-    lines = textwrap.wrap(model.model, LABEL_WIDTH, max_lines=NAME_LINES, placeholder=" …")
+    lines = textwrap.wrap(
+        model.model, similarity_bars.LABEL_WIDTH, max_lines=NAME_LINES, placeholder=" …"
+    )
     return "\n".join(lines)

@@ -8,8 +8,11 @@ import streamlit as st
 from curation.formatting import counted
 from curation.generation.run_report import listed
 from db.errors import HedgerowError
-from pages.components.benchmarks import names, objective_section
-from pages.components.benchmarks.models_choice import PROMPT_LABELS
+from pages.components.benchmarks import (
+    models_choice,
+    names,
+    objective_section,
+)
 from pages.components.shared import links, scores
 from pages.components.shared.charts import negation_and_ability
 from pages.components.shared.charts import plot as saved
@@ -329,7 +332,7 @@ def asked_table(rows: Sequence[Scored]) -> None:
 
 
 def _prompt(row: Scored) -> str:
-    labels = {str(name): title for name, title in PROMPT_LABELS.items()}
+    labels = {str(name): title for name, title in models_choice.PROMPT_LABELS.items()}
     label, version = labels.get(row.asked["prompt"], ""), row.asked["version"]
     return f"{label}, version {version}" if version else label
 

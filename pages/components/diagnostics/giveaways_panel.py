@@ -10,8 +10,12 @@ from curation.formatting import counted
 from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
-from pages.components.shared import formatting, page_runs, tables
-from pages.components.shared.links import open_in_review
+from pages.components.shared import (
+    formatting,
+    links,
+    page_runs,
+    tables,
+)
 from pages.components.shared.shell import current_user, open_project
 
 GUESSES = {"Polarity": "polarity", "Type": "type"}
@@ -203,5 +207,5 @@ def _row(ngram: Ngram, what: str, of_class: str, name: str, source_id: int | Non
     )
     if ids:
         part = f", the first {REVIEWED:,}" if len(ids) == REVIEWED else ""
-        open_in_review(ids, f"Diagnostics: “{ngram.text}”, {name} first{part}")
+        links.open_in_review(ids, f"Diagnostics: “{ngram.text}”, {name} first{part}")
     st.text("No accepted or pending variant contains these words any more.")

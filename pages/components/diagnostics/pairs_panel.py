@@ -21,8 +21,10 @@ from pages.components.diagnostics.scope_of_page import (
     found_table,
     measure_button,
 )
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.grammar import tips
+from pages.components.shared.charts import (
+    grammar,
+    plot,
+)
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 
@@ -126,7 +128,7 @@ def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
                 scale=alt.Scale(type="sqrt", domain=[0, most], range=[FAINTEST, 1]),
                 legend=None,
             ),
-            tooltip=tips(
+            tooltip=grammar.tips(
                 ("distance:N", "Distance"), ("cosine:N", "Cosine"), ("number:Q", "Variants", ",")
             ),
         )

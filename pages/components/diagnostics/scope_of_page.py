@@ -12,10 +12,17 @@ from curation.diagnostics.measuring import KIND as MEASURE
 from curation.formatting import counted
 from curation.review.queue import status_counts
 from db.models import Status
-from pages.components.shared import formatting, page_runs, tables
-from pages.components.shared.links import open_in_review
-from pages.components.shared.shell import current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import (
+    formatting,
+    links,
+    page_runs,
+    tables,
+)
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    open_project,
+)
 
 SHOWN = 200
 """Maximum rows of the table; more would be slow to scroll, and nobody reads them."""
@@ -44,7 +51,7 @@ class PageView:
         labels: types in use, in taxonomy order → their names.
     """
 
-    counts: CachedCounts
+    counts: count_cache.CachedCounts
     scope: Scope
     labels: dict[str, str]
 
@@ -108,7 +115,7 @@ def found_table(
         shown = "" if found.total <= SHOWN else f"; the table shows the first {SHOWN}"
         st.text(f"{counted(found.total, 'variant')}: {description}{shown}.")
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):
-            open_in_review(found.ids, f"Diagnostics: {description}")
+            links.open_in_review(found.ids, f"Diagnostics: {description}")
     cells = (
         (
             tables.card_link(row.uid),

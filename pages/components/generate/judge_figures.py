@@ -22,8 +22,10 @@ from curation.review.calibration.figures import (
 )
 from curation.review.undo import retract_action
 from db.models import Verdict
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.grammar import layered, tips
+from pages.components.shared.charts import (
+    grammar,
+    plot,
+)
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
@@ -262,7 +264,7 @@ def reliability_chart(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
         x2="high:Q",
         y=y,
         y2=alt.datum(0),
-        tooltip=tips(
+        tooltip=grammar.tips(
             ("items:Q", "Opinions"),
             ("certainty:Q", "Mean confidence", ".0%"),
             ("right:Q", "Correct", ".0%"),
@@ -278,4 +280,4 @@ def reliability_chart(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
         .mark_line(strokeDash=[4, 3], color=colours.ink)
         .encode(x="low:Q", y="right:Q")
     )
-    return layered(bars, exact, counts, height=HEIGHT)
+    return grammar.layered(bars, exact, counts, height=HEIGHT)

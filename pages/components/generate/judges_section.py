@@ -16,17 +16,23 @@ from curation.review.calibration.sample import (
 )
 from curation.validation import checked
 from pages.components.generate import judge_figures, opinions_section
-from pages.components.shared import links
-from pages.components.shared.formatting import plain
-from pages.components.shared.model_choice import MAX_SEED
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import (
+    formatting,
+    links,
+    model_choice,
+)
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    open_project,
+)
 
 OF_EACH, IN_ALL = "per type", "in total"
 _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"
 
 
-def draw(counts: CachedCounts) -> None:
+def draw(counts: count_cache.CachedCounts) -> None:
     """Show the sample, the progress of people, and the results of the models."""
     st.caption(
         "Measure how reliable a model's verdicts are. Create a random sample and review it blind, "
@@ -69,7 +75,7 @@ def _title(sample: Sample) -> str:
 
 @current_user.for_leads("create samples")
 def _form() -> None:
-    labels = {entry.id: plain(entry.label) for entry in open_project.types()}
+    labels = {entry.id: formatting.plain(entry.label) for entry in open_project.types()}
     types = st.pills(
         "Types",
         list(labels),
@@ -91,7 +97,12 @@ def _form() -> None:
     )
     how = middle.selectbox("Size", [OF_EACH, IN_ALL], key="judges-how")
     seed = right.number_input(
-        "Seed", 0, MAX_SEED, 0, key="judges-seed", help="Change the seed to get a different sample."
+        "Seed",
+        0,
+        model_choice.MAX_SEED,
+        0,
+        key="judges-seed",
+        help="Change the seed to get a different sample.",
     )
     names = [one.name for one in open_project.ask(judges)]
     judged = (

@@ -31,8 +31,13 @@ from curation.generation.run_report import (
 from curation.taxonomy.surface_check import ROLES, role_name
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
-from pages.components.shared import formatting, model_choice, page_runs, run_cost
-from pages.components.shared.links import open_in_review
+from pages.components.shared import (
+    formatting,
+    links,
+    model_choice,
+    page_runs,
+    run_cost,
+)
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _PROBLEM = "generate_resume_problem"
@@ -248,4 +253,4 @@ def review_button(run: Run) -> None:
     """Link to review the variants of a run."""
     if st.button("Review variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"):
         ids = open_project.ask(variant_ids, run.id, limit=IN_REVIEW)
-        open_in_review(ids, f"run {run.id}")
+        links.open_in_review(ids, f"run {run.id}")

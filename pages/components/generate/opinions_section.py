@@ -26,10 +26,20 @@ from db.errors import HedgerowError
 from db.models import Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components.generate import live_run
-from pages.components.shared import links, model_choice, page_runs, run_cost, scores
-from pages.components.shared.formatting import plain
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import (
+    formatting,
+    links,
+    model_choice,
+    page_runs,
+    run_cost,
+    scores,
+)
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    open_project,
+)
 
 NAME = "Second opinions"
 """Name of this section of the Generate page."""
@@ -63,7 +73,7 @@ def draw() -> None:
         "unless you switch the model on in Settings. A person's verdict always outranks them."
     )
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return
@@ -105,7 +115,7 @@ def _done(run: Run) -> None:
 
 
 @current_user.for_leads("ask for second opinions")
-def _box(counts: CachedCounts) -> None:
+def _box(counts: count_cache.CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.header("Variants to judge", anchor=False)
         selection, times = _what()
@@ -154,7 +164,7 @@ def _what() -> tuple[JudgeSelection, int]:
 
 
 def _selection() -> JudgeSelection:
-    labels = {entry.id: plain(entry.label) for entry in open_project.types()}
+    labels = {entry.id: formatting.plain(entry.label) for entry in open_project.types()}
     types = st.pills(
         "Types",
         list(labels),
@@ -244,7 +254,7 @@ def _fine_points() -> dict[str, Any]:
         }
 
 
-def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
+def _cost(values: dict[str, Any], counts: count_cache.CachedCounts) -> None:
     price, budget = run_cost.price(values["model"]), run_cost.budget()
     try:
         request = checked(JudgeRequest, values | {"price": price, "budget": budget})
@@ -320,7 +330,7 @@ def _start(request: JudgeRequest) -> None:
         page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
 
 
-def _agreement(counts: CachedCounts) -> None:
+def _agreement(counts: count_cache.CachedCounts) -> None:
     """Show each model that has given opinions, and its agreement with people."""
     found = open_project.ask(judges)
     if not found:

@@ -29,10 +29,16 @@ from curation.taxonomy.cues import SPELLING
 from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared import prompt_editor
-from pages.components.shared.model_choice import MAX_SEED
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import (
+    model_choice,
+    prompt_editor,
+)
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    open_project,
+)
 
 _NAMES: dict[PromptName, str] = {
     **{role: facts.name for role, facts in ROLES.items()},
@@ -41,7 +47,7 @@ _NAMES: dict[PromptName, str] = {
 _PLACE, _EXAMPLE = "generate", "generate_example"
 
 
-def draw(counts: CachedCounts) -> None:
+def draw(counts: count_cache.CachedCounts) -> None:
     """Choose a version to read, preview or copy and edit."""
     role, chosen = prompt_editor.choose(_NAMES, place=_PLACE)
     _facts(chosen, counts)
@@ -55,7 +61,7 @@ def draw(counts: CachedCounts) -> None:
         prompt_examples(chosen, role_of(role))
 
 
-def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
+def _facts(chosen: PromptVersion, counts: count_cache.CachedCounts) -> None:
     """Who wrote this version, and how many variants or opinions it has produced."""
     facts = [prompt_editor.author_of(chosen)]
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
@@ -157,7 +163,7 @@ def _form(chosen: PromptVersion, role: Role) -> None:
     seed = right.number_input(
         "Seed",
         0,
-        MAX_SEED,
+        model_choice.MAX_SEED,
         0,
         key="generate-examples-seed",
         persist_state="session",

@@ -17,11 +17,15 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
-from pages.components.generate import live_run
-from pages.components.generate.start_form import RUN
+from pages.components.generate import (
+    live_run,
+    start_form,
+)
 from pages.components.shared import links, page_runs
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import (
+    count_cache,
+    open_project,
+)
 
 Row = TypeVar("Row", CostRow, CueRow, PromptAcceptance)
 
@@ -32,7 +36,7 @@ CUES_HEIGHT = 280
 """Height of the cue table in pixels."""
 
 
-def draw(runs: list[Run], counts: CachedCounts) -> None:
+def draw(runs: list[Run], counts: count_cache.CachedCounts) -> None:
     """Show costs and cues of one run or all runs, and what to do next."""
     if not runs:
         st.text("No run has finished yet.")
@@ -55,7 +59,7 @@ def draw(runs: list[Run], counts: CachedCounts) -> None:
     _cues(counts, None if run is None else run.id)
 
 
-def _one(run: Run, counts: CachedCounts) -> None:
+def _one(run: Run, counts: count_cache.CachedCounts) -> None:
     calls = open_project.ask(calls_by_state, run.id)
     done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
@@ -79,7 +83,7 @@ def _one(run: Run, counts: CachedCounts) -> None:
             args=(
                 {
                     links.GENERATE_WHICH: Which.FAILED,
-                    RUN: run.id,
+                    start_form.RUN: run.id,
                     links.GENERATE_SECTION: links.SET_UP,
                 },
             ),
@@ -125,7 +129,7 @@ def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
     return f"Run {run.id} ({page_runs.STATES[run.state]}) has {left}."
 
 
-def _acceptance(counts: CachedCounts) -> None:
+def _acceptance(counts: count_cache.CachedCounts) -> None:
     """Compare acceptance by prompt version, once there are two versions."""
     rows = counts.get(acceptance_by_prompt)
     if not rows or len({(row.type_id, row.version) for row in rows}) == len(
@@ -163,7 +167,7 @@ def _acceptance(counts: CachedCounts) -> None:
     )
 
 
-def _costs(counts: CachedCounts, run_id: int | None) -> None:
+def _costs(counts: count_cache.CachedCounts, run_id: int | None) -> None:
     st.header("Costs", anchor=False)
     rows = counts.get(cost_rows, run_id=run_id)
     if rows is None:
@@ -210,7 +214,7 @@ def _in_order(rows: Sequence[Row], labels: Mapping[str, str]) -> list[Row]:
     return sorted(rows, key=lambda row: places.get(row.type_id, len(places)))
 
 
-def _cues(counts: CachedCounts, run_id: int | None) -> None:
+def _cues(counts: count_cache.CachedCounts, run_id: int | None) -> None:
     """Show how often each cue was requested, and how many of the paper's cues were."""
     rows = counts.get(cue_rows, run_id)
     if not rows:

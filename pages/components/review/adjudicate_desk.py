@@ -24,8 +24,11 @@ from pages.components.review import (
     toolbar,
 )
 from pages.components.review import desk as review_desk
-from pages.components.shared import card, formatting
-from pages.components.shared.links import to_review
+from pages.components.shared import (
+    card,
+    formatting,
+    links,
+)
 from pages.components.shared.shell import error_messages, open_project
 
 TYPE, SOURCE, ORDER = "conflict-type", "conflict-source", "conflict-order"
@@ -242,4 +245,4 @@ def nothing_left(state: AdjudicationState) -> None:
         "decided and their verdicts differ. To have several people decide on a share of the "
         "variants, go to Team, Assignment."
     )
-    to_review("Review pending variants", queue=Queue.PENDING)
+    links.to_review("Review pending variants", queue=Queue.PENDING)

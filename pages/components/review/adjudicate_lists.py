@@ -12,8 +12,11 @@ from curation.review.adjudication import GivenVerdict, Settled, settled
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
 from db.models import Verdict
-from pages.components.shared import card, formatting
-from pages.components.shared.links import make_gold, permalink
+from pages.components.shared import (
+    card,
+    formatting,
+    links,
+)
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 AT_MOST = 50
@@ -155,11 +158,11 @@ def _when(given: GivenVerdict) -> str:
 def trail(found: Settled, label: str) -> Markup:
     """A settled conflict: both sentences, each person's verdict, and the settlement."""
     link = Markup('<a href="{}" title="Open its card">{}</a>').format(
-        permalink(found.uid), found.uid
+        links.permalink(found.uid), found.uid
     )
     old, new = formatting.diff(found.anchor, found.text)
     gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(
-        make_gold(found.uid),
+        links.make_gold(found.uid),
         "Use this variant to test or train reviewers. Its correct verdict is known.",
     )
     return Markup(

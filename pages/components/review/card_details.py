@@ -19,8 +19,11 @@ from curation.review.discussing import MarkEvent
 from db.errors import HedgerowError
 from db.models import MarkKind, Status, Variant, Verdict
 from pages.components.review import search_box
-from pages.components.shared import card, formatting
-from pages.components.shared.links import GOLD, GOLD_UID, SECTION
+from pages.components.shared import (
+    card,
+    formatting,
+    links,
+)
 from pages.components.shared.shell import current_user, open_project
 
 
@@ -60,7 +63,7 @@ def _make_gold(state: ReviewState, variant: Variant) -> None:
         st.page_link(
             "pages/team.py",
             label="Make it a gold item",
-            query_params={SECTION: GOLD, GOLD_UID: variant.uid},
+            query_params={links.SECTION: links.GOLD, links.GOLD_UID: variant.uid},
         )
 
 

@@ -10,8 +10,10 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from pages.components.review.queue_choice import ALL, quotas_in_words
-from pages.components.shared import links
-from pages.components.shared.formatting import plain
+from pages.components.shared import (
+    formatting,
+    links,
+)
 
 _NOTHING_LEFT = {
     Queue.PENDING: "No variant is pending. Every variant has been decided",
@@ -63,7 +65,7 @@ def draw_none_left(state: ReviewState) -> None:
     choose = partial(_choose, state)
     if types:
         offers = [
-            (f"{plain(entry.label)} ({number:,})", partial(choose, type=entry.id))
+            (f"{formatting.plain(entry.label)} ({number:,})", partial(choose, type=entry.id))
             for entry, number in types
         ]
         if number := state.left_of(None, state.queue, state.type_id):

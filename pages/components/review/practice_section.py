@@ -26,8 +26,11 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.models import Verdict
 from pages.components.review import keys
 from pages.components.shared import card as card_view
-from pages.components.shared import formatting, guidance
-from pages.components.shared.links import PRACTICE, SECTION
+from pages.components.shared import (
+    formatting,
+    guidance,
+    links,
+)
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _STATE = "practice"
@@ -320,5 +323,5 @@ def _link(label: str) -> None:
         "pages/team.py",
         label=label,
         icon=":material/school:",
-        query_params={SECTION: PRACTICE},
+        query_params={links.SECTION: links.PRACTICE},
     )

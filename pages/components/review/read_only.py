@@ -6,9 +6,14 @@ from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.shown_now import CardView
 from curation.review.discussing import open_marks
 from curation.taxonomy.built_in import VariantType
-from pages.components.review import card_details, empty_queue, keys, queue_choice
+from pages.components.review import (
+    card_details,
+    empty_queue,
+    keys,
+    queue_choice,
+    search_box,
+)
 from pages.components.review import desk as review_desk
-from pages.components.review.search_box import search
 from pages.components.shared import card, formatting, guidance
 from pages.components.shared.shell import error_messages, open_project
 
@@ -76,4 +81,4 @@ def _buttons(state: ReadingState) -> None:
             state.keyboard.bind(letter, act)
             st.button(label, key=f"{letter}-key", on_click=act)
         if st.button("Search (/)", key="search-key"):
-            search(state)
+            search_box.search(state)

@@ -22,8 +22,11 @@ from curation.similar import (
     similar_variants,
 )
 from db.models import Status, Variant
-from pages.components.shared import formatting, page_runs
-from pages.components.shared.links import open_in_review
+from pages.components.shared import (
+    formatting,
+    links,
+    page_runs,
+)
 from pages.components.shared.shell import error_messages, open_project
 
 SHOWN = 20
@@ -103,7 +106,7 @@ def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
         if kind is not SearchKind.ANCHORS and ids:
             label = "Review this one" if len(ids) == 1 else f"Review these {len(ids):,}"
             if st.button(label, key="review-found", type="primary"):
-                open_in_review(ids, f"Search: {text}")
+                links.open_in_review(ids, f"Search: {text}")
 
 
 def hit_row(
@@ -189,7 +192,7 @@ def _list(state: ReviewState, similar: list[SimilarVariant], *, description: str
     with st.container(horizontal=True, vertical_alignment="center", key="similar-found"):
         st.text(f"The {len(similar)} most similar variants of other anchors.")
         if st.button(f"Review these {len(similar)}", key="review-similar", type="primary"):
-            open_in_review(ids, description)
+            links.open_in_review(ids, description)
     if similar[0].cosine < LOW_COSINE:
         st.caption(NONE_SIMILAR)
     veiled = open_project.ask(state.hidden_ids, ids)

@@ -20,8 +20,11 @@ from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared import page_runs, scores
-from pages.components.shared.shell import current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    open_project,
+)
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that changing these settings starts."""
@@ -37,7 +40,7 @@ def draw() -> None:
     if message := st.session_state.pop(_MESSAGE, ""):
         st.text(message)
     _at_work()
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if current_user.only_leads("change these settings"):
         _threshold()
         _encoder()
@@ -159,7 +162,7 @@ def _change_encoder(typed: str) -> None:
             page_runs.measure()
 
 
-def _models(counts: CachedCounts) -> None:
+def _models(counts: count_cache.CachedCounts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
@@ -174,7 +177,7 @@ def _models(counts: CachedCounts) -> None:
             _model(model, counts if model.id in judging else None)
 
 
-def _model(model: model_verdicts.ModelReviewer, counts: CachedCounts | None) -> None:
+def _model(model: model_verdicts.ModelReviewer, counts: count_cache.CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
     key = f"one-line-model-{model.id}"
     with st.container(horizontal=True, vertical_alignment="center", key=key):

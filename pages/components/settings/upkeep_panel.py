@@ -8,8 +8,10 @@ from curation.upkeep.checking import KIND as CHECK
 from curation.upkeep.checking import CheckResult
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components.shared import page_runs
-from pages.components.shared.formatting import local
+from pages.components.shared import (
+    formatting,
+    page_runs,
+)
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.plug_ins import list_plug_ins
 from training.runs.kinds import kind_of
@@ -98,7 +100,7 @@ def _last_result(run: Run | None) -> None:
     elif run.state in _STOPPED:
         st.text(page_runs.why(run))
     elif run.state == RunState.DONE:
-        when = local(run.finished_at or run.created_at)
+        when = formatting.local(run.finished_at or run.created_at)
         st.text(f"{when:%Y-%m-%d %H:%M}: {kind_of(run.kind).sum_up(run.result)}")
 
 

@@ -25,8 +25,10 @@ from curation.generation.request import KIND, MAX_CONCURRENCY, OPENAI, AnchorSel
 from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.surface_check import ROLES, Role
 from db.settings import without_login
-from pages.components.shared import typed_secrets
-from pages.components.shared.formatting import plain
+from pages.components.shared import (
+    formatting,
+    typed_secrets,
+)
 from pages.components.shared.shell import error_messages, open_project
 from training.llm.provider_request import finetuned_models
 
@@ -50,7 +52,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
     for number, problem in enumerate(others.problems):
         error_messages.show(problem, key=f"generate-plug-in-{number}")
     labels = {OPENAI: "A language model"}
-    labels |= {name: plain(kind.label or name) for name, kind in others.classes.items()}
+    labels |= {name: formatting.plain(kind.label or name) for name, kind in others.classes.items()}
     provider = (
         st.segmented_control(
             "Writer",

@@ -12,8 +12,10 @@ from curation.release.overlap import EXAMPLES, SHORTEST, SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared import formatting, tables
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import made_in_background
+from pages.components.shared.shell import (
+    count_cache,
+    open_project,
+)
 from training.benchmarks.contamination import compare, compare_bundled_texts, missing
 from training.retention.texts import texts_hash
 
@@ -41,7 +43,7 @@ def _compared(
     if not new:
         return kept(_folder(), content_hash, n=n)
     keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
-    return made_in_background(("overlap", content_hash, n, keys), make)
+    return count_cache.made_in_background(("overlap", content_hash, n, keys), make)
 
 
 def _folder() -> Path:

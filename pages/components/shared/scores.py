@@ -12,8 +12,10 @@ from curation.formatting import counted, decimal
 from curation.release.freezing import release_numbers
 from db.models import Split
 from pages.components.shared import formatting, tables
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import (
+    count_cache,
+    open_project,
+)
 from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.file_reading import HUB
@@ -278,7 +280,7 @@ _AGREEMENT_HELP = {
 }
 
 
-def agreement_table(counts: CachedCounts, reviewer_id: int, *, key: str) -> None:
+def agreement_table(counts: count_cache.CachedCounts, reviewer_id: int, *, key: str) -> None:
     """Draw the table, or a note if nobody has decided on the same variants yet."""
     rows = counts.get(agreement, reviewer_id)
     if rows is None:

@@ -14,8 +14,12 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.surface_check import ROLES, SurfaceCheck
 from db.models import TypeVersion
-from pages.components.shared import card, formatting, links
-from pages.components.shared.guidance import guide
+from pages.components.shared import (
+    card,
+    formatting,
+    guidance,
+    links,
+)
 from pages.components.shared.shell import count_cache, current_user, open_project
 
 CHANGE, SHOWN = "own-type-change", "own-type-told"
@@ -37,7 +41,7 @@ def draw(entry: VariantType, variants: int) -> None:
                 _acts(entry, variants)
             else:
                 st.caption("Built-in types cannot be changed. Add your own type instead.")
-        formatting.emit(guide(entry))
+        formatting.emit(guidance.guide(entry))
 
 
 def _facts(entry: VariantType) -> None:
@@ -115,7 +119,8 @@ def _versions(entry: VariantType) -> None:
 def _wording(wording: TypeVersion) -> str:
     check = " ".join(in_words(SurfaceCheck.model_validate(wording.surface_check)))
     return (
-        f"Version {wording.version}, {formatting.local(wording.created_at):%Y-%m-%d %H:%M}: {wording.label}\n"
+        f"Version {wording.version}, {formatting.local(wording.created_at):%Y-%m-%d %H:%M}: "
+        f"{wording.label}\n"
         f"{wording.definition}\n{wording.example_anchor} → {wording.example}\n{check}"
     )
 

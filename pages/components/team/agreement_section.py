@@ -24,8 +24,10 @@ from curation.review.agreement.figures import (
 )
 from curation.review.agreement.overlap import Overlap, overlap
 from pages.components.shared import links
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import (
+    count_cache,
+    open_project,
+)
 from pages.components.team import agreement_details
 
 _VERDICTS, _PEOPLE, _BY = "verdicts", "people", "agreement-by"
@@ -65,7 +67,7 @@ class _Names:
 
 def draw() -> None:
     """Draw the section."""
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return

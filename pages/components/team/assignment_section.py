@@ -16,8 +16,12 @@ from curation.decisions.quotas import (
 from curation.decisions.reviewers import Person, people
 from curation.formatting import counted
 from pages.components.shared import links
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts, forget
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    open_project,
+)
 
 _REVIEWERS, _SHARE = "assign-reviewers", "assign-share"
 _PERSON, _TYPE, _QUOTA = "quota-person", "quota-type", "quota-variants"
@@ -27,7 +31,7 @@ _REFUSED_PLAN, _REFUSED_QUOTA = "assignment", "quota"
 
 def draw() -> None:
     """Draw the section."""
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return
@@ -81,7 +85,7 @@ def _save_plan() -> None:
             reviewers=int(st.session_state[_REVIEWERS]),
             share=st.session_state[_SHARE] / 100,
         )
-        forget()
+        count_cache.forget()
 
 
 def _progress(found: Progress | None) -> None:

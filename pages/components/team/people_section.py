@@ -17,8 +17,11 @@ from curation.review.people_statistics import (
     table,
 )
 from pages.components.shared import links, tables
-from pages.components.shared.shell import current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    open_project,
+)
 
 _HELP = {
     "Verdicts": "Current verdicts on single variants. Settlements, decisions by rule and undone "
@@ -38,7 +41,7 @@ def draw() -> None:
     """Draw the section."""
     if lead("see each person's figures") is None:
         return
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return

@@ -21,8 +21,11 @@ from db.runs import STOPPED, UNFINISHED, last_metrics
 from pages.components.shared import formatting, links, model_choice, page_runs
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import curve_charts, training_runs
-from pages.components.train.language_form import ARM_LABELS, ARM_MEANINGS
+from pages.components.train import (
+    curve_charts,
+    language_form,
+    training_runs,
+)
 from training.evaluation.figures import loss_curve
 from training.llm.card import HELD_OUT_LOSS
 from training.llm.provider_request import (
@@ -68,7 +71,7 @@ def show() -> None:
 
 def _title(run: Run) -> str:
     request = request_of(run)
-    return f"finetune {request.model} on release {request.release}, {ARM_LABELS[request.arm]}"
+    return f"finetune {request.model} on release {request.release}, {language_form.ARM_LABELS[request.arm]}"
 
 
 def _live(run: Run) -> None:
@@ -159,7 +162,7 @@ def _line(run: Run) -> dict[str, Any]:
         "Model": result["fine_tuned_model"],
         "Base": result["base"],
         "Release": result["release"],
-        "Questions about": ARM_LABELS[result["arm"]],
+        "Questions about": language_form.ARM_LABELS[result["arm"]],
         "Pairs": result["train"],
         "Epochs": result["epochs"],
         "Tokens": result["tokens"],
@@ -217,11 +220,11 @@ def _values(numbers: list[int]) -> dict[str, Any]:
         arm = st.selectbox(
             "Questions about",
             list(ARMS),
-            format_func=lambda name: ARM_LABELS[name],
+            format_func=lambda name: language_form.ARM_LABELS[name],
             key="llm-provider-arm",
             persist_state="session",
         )
-    st.caption(ARM_MEANINGS[arm])
+    st.caption(language_form.ARM_MEANINGS[arm])
     chosen = model_choice.model()
     model_choice.key_field(chosen["base_url"], place="-llm")
     with (

@@ -41,7 +41,8 @@ TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Ablation", "Pr
 def title(run: Run) -> str:
     """The base model, the release and the arm of a run."""
     request = request_of(run)
-    return f"{short_name(request.base)} on release {request.release}, {language_form.ARM_LABELS[request.recipe.arm]}"
+    about = language_form.ARM_LABELS[request.recipe.arm]
+    return f"{short_name(request.base)} on release {request.release}, {about}"
 
 
 # -- The next run for a language model, the runs in progress, and the latest one ------------------

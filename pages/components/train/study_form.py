@@ -11,8 +11,11 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import links, page_runs
-from pages.components.shared.scores import known_data
+from pages.components.shared import (
+    links,
+    page_runs,
+    scores,
+)
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import recipe_editor, study_outcome, training_form, training_runs
 from training.benchmarks.tasks.general import SUITES
@@ -204,7 +207,7 @@ def _advanced(numbers: list[int]) -> None:
     with st.container(horizontal=True):
         st.multiselect(
             "Benchmarks",
-            list(known_data()),
+            list(scores.known_data()),
             key=_BENCHMARKS,
             placeholder="None",
             persist_state="session",
@@ -224,7 +227,7 @@ def _advanced(numbers: list[int]) -> None:
 
 def _measured() -> Measured:
     """The benchmarks to run after training."""
-    state, known = st.session_state, known_data()
+    state, known = st.session_state, scores.known_data()
     data = tuple(known[name] for name in state.get(_BENCHMARKS, ()) if name in known)
     return Measured(data, tuple(state.get(_SUITES, ())))
 

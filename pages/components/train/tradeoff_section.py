@@ -10,12 +10,16 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs, tables
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.negation_and_ability import GENERAL_NAMES
+from pages.components.shared.charts import (
+    negation_and_ability,
+    plot,
+)
 from pages.components.shared.charts.negation_and_ability import curve as draw_curve
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import training_runs
-from pages.components.train.runs_table import FIGURES
+from pages.components.train import (
+    runs_table,
+    training_runs,
+)
 from training.encoder_run.tradeoff import (
     StsFile,
     request_tradeoff,
@@ -163,7 +167,12 @@ def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
     with where:
         plot.chart_to_save(
             partial(
-                draw_curve, curve, general=x, negation=y, negation_name=FIGURES[y][0], share=share
+                draw_curve,
+                curve,
+                general=x,
+                negation=y,
+                negation_name=runs_table.FIGURES[y][0],
+                share=share,
             ),
             name="trade-off",
             alt_text="Negation against general ability for every share of finetuned weights",
@@ -181,7 +190,7 @@ def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, s
             negation,
             default=negation[0],
             required=True,
-            format_func=lambda name: FIGURES[name][0],
+            format_func=lambda name: runs_table.FIGURES[name][0],
             key=f"tradeoff-y-{curve.run}",
         )
         if len(general) == 1:
@@ -191,7 +200,7 @@ def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, s
             general,
             default=general[0],
             required=True,
-            format_func=lambda name: GENERAL_NAMES[name],
+            format_func=lambda name: negation_and_ability.GENERAL_NAMES[name],
             key=f"tradeoff-x-{curve.run}",
         )
     return x or general[0], y or negation[0]
@@ -209,7 +218,7 @@ def _figures(curve: Curve, share: float) -> list[dict[str, str]]:
         {"Metric": name}
         | {title: form.format(figures[key]) for title, figures in columns.items()}
         | {"Items": f"{curve.counts[key]:,} {things}" if key in curve.counts else ""}
-        for key, (name, form, things, _) in FIGURES.items()
+        for key, (name, form, things, _) in runs_table.FIGURES.items()
         if all(key in figures for figures in columns.values())
     ]
 
