@@ -69,9 +69,8 @@ def _flags(view: PageView) -> None:
         shares.HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of)
         for row in found
     ]
-    figure = partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants")
     plot.chart_to_save(
-        figure,
+        partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants"),
         name="flags",
         alt_text="Heat map: number of variants per type and flag",
     )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,14 @@ from curation.release.contents import Changes, Contents, contents_of
 from curation.release.creating import CREATE_RELEASE, CreateRelease, plan
 from curation.release.export.export_formats import installed_formats
 from curation.release.freezing import MAX_NAME
+from curation.release.report.writing import ENDINGS, Form, report_text
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import ReleaseState, release_state
+from curation.upkeep.facts import size_text
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
-from pages.components import release as report_section
-from pages.components.shared import (
-    formatting,
-    hub,
-    links,
-    page_runs,
-)
+from pages.components.shared import formatting, hub, links, page_runs, tables
 from pages.components.shared.shell import (
     count_cache,
     current_user,
@@ -69,17 +66,12 @@ def _row(title: str, splits: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
-    numbers = {
-        name: st.column_config.NumberColumn(format="localized")
-        for name in rows[0]
-        if name != "Type"
-    }
     st.dataframe(
         rows,
         hide_index=True,
         key=key,
         height="content",
-        column_config=numbers,
+        column_config=tables.counts(name for name in rows[0] if name != "Type"),
         placeholder="–",
     )
 
@@ -209,20 +201,15 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
         }
         for release in releases
     ]
-    number = st.column_config.NumberColumn(format="localized")
-    made = st.column_config.DatetimeColumn(
-        format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
-    )
-    digest = st.column_config.TextColumn(
-        help="SHA-256 of anchors, variants, types, cues and splits. Two releases with the same "
-        "content have the same hash."
-    )
     columns = {
-        "Variants": number,
-        "Triples": number,
-        "Created": made,
+        "Variants": tables.COUNT,
+        "Triples": tables.COUNT,
+        "Created": tables.times(),
         "Name": st.column_config.TextColumn(width="medium"),
-        "Hash": digest,
+        "Hash": st.column_config.TextColumn(
+            help="SHA-256 of anchors, variants, types, cues and splits. Two releases with the same "
+            "content have the same hash."
+        ),
     }
     st.dataframe(rows, hide_index=True, key="releases", column_config=columns)
 
@@ -321,7 +308,7 @@ def _ready(run: Run, format: str) -> None:
     for note in run.result.get("notes", []):
         st.text(note)
     st.download_button(
-        f"Download the zip ({_size(packed.stat().st_size)})",
+        f"Download the zip ({size_text(packed.stat().st_size)})",
         data=lambda: packed.open("rb"),  # read on click, not on every rerun
         file_name=packed.name,
         mime="application/zip",
@@ -342,12 +329,25 @@ def _ready(run: Run, format: str) -> None:
         st.code(str(folder), language=None, wrap_lines=True)
 
 
-def _size(size: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+def _describe(number: int) -> None:
+    """Offer the data section of a paper; the text is written on click."""
+    st.header(f"Describe release {number} in a paper", anchor=False)
+    st.text(
+        "A data section with tables: counts, types with definitions and examples, who wrote the "
+        "variants and at what cost, thresholds and rules, review, agreement, licences, and a "
+        "citation."
+    )
+    with st.container(horizontal=True, key="report"):
+        for form, label in {Form.LATEX: "LaTeX", Form.MARKDOWN: "Markdown"}.items():
+            st.download_button(
+                label,
+                partial(open_project.ask, report_text, number, form),
+                f"hedgerow-release-{number}.{ENDINGS[form]}",
+                "text/plain",
+                key=f"report-{form}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
 
 
 frame.begin(
@@ -373,6 +373,6 @@ if known:
     )
     _contents(known[number])
     _download(known[number])
-    report_section.draw(number)
+    _describe(number)
     st.header(f"Publish release {number}", anchor=False)
     hub.push_box(Subject(release=number), what="the data set")

@@ -11,7 +11,7 @@ from curation.review.queue import status_counts
 from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 from db.models import Status
-from pages.components.shared import page_runs
+from pages.components.shared import page_runs, tables
 from pages.components.shared.shell import (
     count_cache,
     current_user,
@@ -24,7 +24,7 @@ from pages.components.taxonomy import type_detail, type_form
 TYPES, ADD = "Types", "Add a type"
 PART, PICKED = "part", "shown"
 _ADDED = "own-type-added"  # number of types added, so that each form starts empty
-_NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
+_NEXT = "own-type-next"
 
 
 def _variants() -> dict[str, int]:
@@ -53,7 +53,7 @@ def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> Non
         height="content",
         column_config={
             "Example": st.column_config.TextColumn(width="large"),
-            "Variants": st.column_config.NumberColumn(format="localized"),
+            "Variants": tables.COUNT,
         },
     )
 
@@ -135,7 +135,7 @@ def _store(wanted: OwnType, entry: VariantType | None) -> None:
 def _store_new(wanted: OwnType) -> None:
     added = open_project.tell(add_type, wanted)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
-    st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
+    st.session_state[_NEXT] = {PICKED: added.id, PART: TYPES}
     st.session_state[type_detail.SHOWN] = (
         f"Added {added.label}. Prompts ask for it from now on. Reviewers can write variants of it "
         "and change a variant's type to it."
@@ -152,22 +152,14 @@ def _store_change(wanted: OwnType, entry: VariantType) -> None:
     st.session_state[type_detail.SHOWN] = message
 
 
-def _follow() -> None:
-    """Show the type just added; a widget cannot be changed once it is rendered."""
-    if chosen := st.session_state.pop(_NEXT_PICKED, None):
-        st.session_state[PICKED] = chosen
-    if part := st.session_state.pop(_NEXT_PART, None):
-        st.session_state[PART] = part
-
-
 frame.begin(
     "Taxonomy",
     "The variant types that you generate, review and train on. You can add your own.",
 )
-_follow()
+# Show the type just added: a widget cannot be changed once it is rendered.
+st.session_state.update(st.session_state.pop(_NEXT, {}))
 part = frame.section((TYPES, ADD), key=PART)
-if message := st.session_state.pop(type_detail.SHOWN, ""):
-    st.text(message)
+error_messages.show_once(type_detail.SHOWN)
 if part == ADD:
     _add()
 else:

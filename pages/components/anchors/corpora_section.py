@@ -37,11 +37,13 @@ def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> Non
     st.text(corpus.about)
     st.text(f"{_here(state)} Licence: {corpus.licence}.")
     with st.expander("About this corpus", icon=":material/notes:"):
-        st.markdown(_below_heading(corpus.readme))
+        # Without its title, and with smaller headings.
+        st.markdown(corpus.readme.partition("\n")[2].replace("\n## ", "\n### "))
     if run is not None and run.state in UNFINISHED:
         page_runs.follow(run, title=f"Load {corpus.source}")
         return
-    _ended(run)
+    if run is not None:
+        _ended(run)
     complete = bool(state.anchors) and (run is None or run.state == RunState.DONE)
     if not current_user.only_leads("load corpora"):
         return
@@ -50,8 +52,8 @@ def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> Non
         key=f"load-{corpus.id}",
         icon=":material/download:",
         type="secondary" if state.anchors else "primary",
-        on_click=_load,
-        args=(corpus,),
+        on_click=page_runs.ensure,
+        args=(corpus_run.KIND, corpus_run.parameters(corpus)),
         help="Adds the sentences that are new in this version of Hedgerow. Your changes and "
         "decisions are kept."
         if state.anchors
@@ -60,13 +62,6 @@ def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> Non
     if state.anchors:
         _accepting(corpus, counts)
     _message(corpus)
-
-
-def _below_heading(readme: str) -> str:
-    """A bundled README without its title and with smaller headings."""
-    title, _, rest = readme.partition("\n")
-    assert title.startswith("# ")
-    return rest.replace("\n## ", "\n### ")
 
 
 def _here(state: corpus_run.CorpusState) -> str:
@@ -81,10 +76,8 @@ def _here(state: corpus_run.CorpusState) -> str:
     return f"{here} The others already existed, from another source."
 
 
-def _ended(run: Run | None) -> None:
+def _ended(run: Run) -> None:
     """Report how the last load ended."""
-    if run is None:
-        return
     if run.state == RunState.DONE:
         if message := kind_of(run.kind).sum_up(run.result):
             st.text(message)
@@ -92,10 +85,6 @@ def _ended(run: Run | None) -> None:
         st.text(f"Run {run.id} was cancelled. What it has loaded is kept; Load adds the rest.")
     else:
         page_runs.stopped(run)
-
-
-def _load(corpus: Corpus) -> None:
-    page_runs.ensure(corpus_run.KIND, corpus_run.parameters(corpus))
 
 
 def _accepting(corpus: Corpus, counts: count_cache.CachedCounts) -> None:

@@ -15,6 +15,7 @@ from curation.importing.anchors import candidates as likely_columns
 from curation.importing.labels import LabelledTable
 from curation.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.tables.columns import FileTable
+from pages.components.shared import tables
 from pages.components.shared.charts import (
     grammar,
     plot,
@@ -101,7 +102,7 @@ def reasons(shown: Preview, *, key: str) -> None:
         [{"Problems": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
         hide_index=True,
         key=f"anchors-reasons-{key}",
-        column_config={"Rows": st.column_config.NumberColumn(format="localized", width="small")},
+        column_config=tables.counts(["Rows"], width="small"),
     )
 
 

@@ -113,7 +113,8 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         st.rerun()
     if anchor.variants:
         page_runs.measure()
-    finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
+    again = f"{_variants(done.second_looks)} came back for a second look."
+    finish(anchor.uid, f"Corrected. {again if done.second_looks else ''}".rstrip())
 
 
 def _consequence(looks: int) -> str:
@@ -124,10 +125,6 @@ def _consequence(looks: int) -> str:
         "history but no longer count, and new releases leave these variants out until they are "
         "accepted again."
     )
-
-
-def _again(looks: int) -> str:
-    return f"{_variants(looks)} came back for a second look." if looks else ""
 
 
 def _variants(number: int) -> str:
@@ -185,9 +182,9 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
     page_runs.measure()
     message = (
         "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
-        "undecided."
+        f"undecided. {formatting.plain(written.remark)}"
     )
-    finish(anchor.uid, f"{message} {formatting.plain(written.remark)}".strip(), written.variant.id)
+    finish(anchor.uid, message.strip(), written.variant.id)
 
 
 # -- carry over view ------------------------------------------------------------------------------
@@ -252,7 +249,8 @@ def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None
         error_messages.show(str(error), key="anchor-carry")
         return
     page_runs.measure()
-    message = (
+    finish(
+        anchor.uid,
         f"{counted(len(done.children), 'variant')} edited and accepted. Pressing Z in Review takes "
+        f"{'them' if len(chosen) > 1 else 'it'} back.",
     )
-    finish(anchor.uid, f"{message}{'them' if len(chosen) > 1 else 'it'} back.")

@@ -58,8 +58,8 @@ def _head(anchor: FoundAnchor) -> None:
     )
     if anchor.retired_at is not None:
         st.text(
-            f"Retired on {formatting.local(anchor.retired_at):%Y-%m-%d}: it and its variants are no "
-            "longer in use."
+            f"Retired on {formatting.local(anchor.retired_at):%Y-%m-%d}: it and its variants are "
+            "no longer in use."
         )
 
 
@@ -283,8 +283,7 @@ def _common(values: Iterable[str]) -> str | None:
 
 def _retire(ids: Sequence[int]) -> None:
     changed = open_project.tell(retire_anchors, ids)
-    message = f"{counted(len(changed), 'anchor')} and their variants retired."
-    _finish(_Done(message, tuple(changed)))
+    _finish(_Done(f"{counted(len(changed), 'anchor')} and their variants retired.", tuple(changed)))
 
 
 def _finish(done: _Done) -> None:

@@ -35,12 +35,6 @@ from training.models.known import model_choice as known_models
 
 _KEY = "bench"
 
-_HELP = (
-    "Choose models of this project. For any other, type the folder of a sentence-transformers "
-    "model or its name on the model hub and press Enter. The folder of a language model or its "
-    "LoRA adapter works, too. For DPR, type QUESTION_MODEL+CONTEXT_MODEL."
-)
-
 
 class ChosenModels(NamedTuple):
     """The values of a `ModelChoice` for each model, and the spending limits of a chat model."""
@@ -62,7 +56,9 @@ def choose_models() -> ChosenModels:
         default=[choice.after, DEFAULT_ENCODER],
         key=f"{_KEY}-models",
         accept_new_options=True,
-        help=_HELP,
+        help="Choose models of this project. For any other, type the folder of a "
+        "sentence-transformers model or its name on the model hub and press Enter. The folder of a "
+        "language model or its LoRA adapter works, too. For DPR, type QUESTION_MODEL+CONTEXT_MODEL.",
         persist_state="session",
         placeholder="Choose models, or type a folder or a name on the model hub",
     )

@@ -76,13 +76,9 @@ def _chosen(letter: str, name: str) -> ChosenModel | None:
     except HedgerowError as error:
         error_messages.show(f"Model {letter}: {error}", key=f"model-{letter}")
         return None
-    return ChosenModel(letter, clean, _label(clean), encoder)
-
-
-def _label(name: str) -> str:
-    """The model's short name, cut to `LONGEST_LABEL` characters."""
-    short = short_name(name)
-    return short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
+    short = short_name(clean)
+    label = short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
+    return ChosenModel(letter, clean, label, encoder)
 
 
 def _distinct(models: list[ChosenModel]) -> list[ChosenModel]:

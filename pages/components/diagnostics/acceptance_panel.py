@@ -106,9 +106,8 @@ def _chart(
 ) -> None:
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
-    figure = partial(shares.acceptance, shown)
     plot.chart_to_save(
-        figure,
+        partial(shares.acceptance, shown),
         name=f"acceptance-{dimension.value}",
         alt_text="Bar chart: outcomes of the decided variants; the table below has the numbers",
     )
@@ -134,16 +133,12 @@ def _table(named: Mapping[str, acceptance.Outcomes]) -> None:
         }
         for name, found in named.items()
     ]
-    number = st.column_config.NumberColumn(format="localized")
-    columns = dict.fromkeys(
-        ("Decided", "Accepted", "Edited", "Rejected", "Conflict", "Pending"), number
-    )
     st.dataframe(
         tables.percentages(rows, "Acceptance", "As written"),
         hide_index=True,
         key="acceptance",
         height="content" if len(rows) <= GROUPS else "auto",
-        column_config=columns
+        column_config=tables.counts(("Decided", "Edited", "Rejected", "Conflict", "Pending"))
         | {
             "Accepted": st.column_config.NumberColumn("Accepted as written", format="localized"),
         },
@@ -175,11 +170,8 @@ def _reasons(
         for name in rows
         for reason in columns
     ]
-    figure = partial(
-        shares.heat_map, cells, columns=columns, heading="Reason", of="Rejected variants"
-    )
     plot.chart_to_save(
-        figure,
+        partial(shares.heat_map, cells, columns=columns, heading="Reason", of="Rejected variants"),
         name=f"reasons-{dimension.value}",
         alt_text="Heat map: rejected variants per group and reason",
     )

@@ -126,11 +126,10 @@ def _ranking(
             dark=dark,
         )
 
-    more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
     plot.chart_to_save(
         figure,
         name=f"{name}-{entry.id}",
         alt_text=f"Bar chart: number of variants per {what}",
     )
-    if more:
-        st.caption(more.strip())
+    if len(ordered) > TOP:
+        st.caption(f"The {TOP} most frequent of {len(ordered):,}.")

@@ -71,9 +71,11 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
 
 
 def _result(view: PageView, run: Run) -> None:
+    ended = run.finished_at
+    moment = f", {formatting.local(ended):%Y-%m-%d %H:%M}" if ended else ""
     changed = run.result["data"] != open_project.ask(giveaways.data_state, view.scope.source_id)
     st.text(
-        f"Run {run.id}{_moment(run)}: {counted(run.result['records'], 'variant')} of "
+        f"Run {run.id}{moment}: {counted(run.result['records'], 'variant')} of "
         f"{counted(run.result['anchors'], 'anchor')}. "
         + (
             "Variants have been added, rejected or restored since then. Search again."
@@ -93,10 +95,6 @@ def _result(view: PageView, run: Run) -> None:
     _telling(guess, what, POLARITIES if what == "polarity" else labels, view.scope.source_id)
 
 
-def _moment(run: Run) -> str:
-    return f", {formatting.local(run.finished_at):%Y-%m-%d %H:%M}" if run.finished_at else ""
-
-
 def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
     st.header("Accuracy", anchor=False)
     st.text(
@@ -104,8 +102,7 @@ def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
         f"frequent class gives {guess.total.chance:.1%}."
     )
     for by, title in GROUPS.items():
-        names = labels if by == "type" else {}
-        _table(title, guess.by[by], names)
+        _table(title, guess.by[by], labels if by == "type" else {})
     st.caption(
         "Chance is the share of the most frequent class for a source or a provider, and the "
         "share of its class among all variants for a type."

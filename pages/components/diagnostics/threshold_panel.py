@@ -19,7 +19,7 @@ from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
 from pages.components.shared import page_runs, tables
 from pages.components.shared.charts import plot
-from pages.components.shared.shell import count_cache, current_user, open_project
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 KEY = "threshold"
 SHOWN = "threshold_told"
@@ -65,9 +65,8 @@ def _distances(view: PageView, rows: Sequence[distributions.Count]) -> None:
         st.text("No measured variant of these types has this status.")
         return
     _effect(view, rows, threshold)
-    figure = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
     plot.chart_to_save(
-        figure,
+        partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold),
         name="levenshtein",
         alt_text="Histograms of the Levenshtein distance, one row per type; the table below shows "
         "how many variants are above the threshold",
@@ -120,14 +119,13 @@ def _by_type(
     if len(table) > 1:
         sums = (sum(values.values()) for values in (measured, cut, pending))
         table.append(_line("All types", *sums))
-    numbers = st.column_config.NumberColumn(format="localized")
     st.dataframe(
         tables.percentages(table, "Share above", digits=2),
         hide_index=True,
         key="cut-by-type",
         width="content",
         height="content",
-        column_config=dict.fromkeys(("Measured", "Above", "Pending above"), numbers),
+        column_config=tables.counts(("Measured", "Above", "Pending above")),
     )
 
 
@@ -170,15 +168,13 @@ def _acts(
                 f"Reject the {pending:,} pending variants above it", icon=":material/block:"
             ):
                 _reject_form(view.scope, threshold, pending)
-    if message := st.session_state.pop(SHOWN, ""):
-        st.text(message)
+    error_messages.show_once(SHOWN)
     if REJECTED in st.session_state:
         st.button("Undo rejection", key="undo-threshold", on_click=_undo)
 
 
 def _keep(threshold: int) -> None:
-    changed = open_project.tell(change_threshold, threshold)
-    if changed:
+    if open_project.tell(change_threshold, threshold):
         page_runs.ensure(REORDER)
         count_cache.forget()
         st.session_state[SHOWN] = f"The project's threshold is now {threshold}."
@@ -254,9 +250,8 @@ def _cosines(view: PageView, in_use: int) -> None:
     if not counts:
         return
     encoder = open_project.ask(get_setting, ACTIVE_ENCODER)
-    figure = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
     plot.chart_to_save(
-        figure,
+        partial(histogram_charts.cosine, counts, labels=view.labels_of(counts)),
         name="cosine",
         alt_text="Histograms of the cosine similarity between anchor and variant, one row per type",
     )

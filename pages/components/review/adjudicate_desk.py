@@ -1,7 +1,8 @@
 """The Adjudicate desk: the card in conflict, each person's verdict, and a button for each key."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -156,44 +157,21 @@ def _buttons(
         has_edit: somebody has edited the variant, so there is an edit to accept.
         is_marked: the variant is marked for discussion.
     """
-    typing = state.typing
-    opener = {Panel.REASON: "x", Panel.WORDING: "e"}.get(state.panel)
-
-    def button(
-        label: str,
-        name: str,
-        act: Callable[..., None],
-        *args: object,
-        kind: Literal["primary", "secondary", "tertiary"] = "secondary",
-    ) -> None:
-        of_card = shown in args
-        if not typing and (name == opener or not state.choosing):
-            state.keyboard.bind(
-                name, act, *args, of_card=of_card and name != "d", writes=name == "d"
-            )
-        st.button(
-            label,
-            key=f"{name}-{shown.action_id if of_card else 'key'}",
-            disabled=typing,
-            on_click=act,
-            args=args,
-            type=kind,
-        )
-
+    button = partial(review_desk.key_button, state, shown)
     with st.container(horizontal=True, key="decide", gap="small"):
         label = review_desk.label_of
         button(label("Accept", shown), "a", state.accept, shown, kind="primary")
         button(label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
         if has_edit:
             button(label("Accept the edit", shown), "e", state.choose_wording, shown)
-        elif not (typing or state.choosing):
+        elif not (state.typing or state.choosing):
             state.keyboard.bind("e", state.choose_wording, shown, of_card=True)  # it says why not
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
         button(review_desk.discuss_label(is_marked), "d", state.discuss, shown)
         button("Decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
         button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
-    if not typing and state.panel is not Panel.WORDING:
+    if not state.typing and state.panel is not Panel.WORDING:
         entry = open_project.every_type()[focus.variant.type_id]
         review_desk.reasons(state, shown, entry, with_family=False)
 
@@ -219,14 +197,8 @@ def _left(state: AdjudicationState) -> None:
         for entry in state.types
         if (left := state.left_in(Queue.CONFLICT, entry.id))
     ]
-    ids = [*(entry.id for entry in state.types), None]
-    numbers = {TYPE: [state.left_in(Queue.CONFLICT, type_id) for type_id in ids]}
-    chosen = {TYPE: ids.index(state.type_id)}
-    if len(state.sources) > 1:
-        sources = [None, *state.sources]
-        numbers[SOURCE] = [state.left_of(key, Queue.CONFLICT, state.type_id) for key in sources]
-        chosen[SOURCE] = sources.index(state.source_id)
-    formatting.emit(toolbar.progress_markup(rows) + toolbar.left_markup(numbers, chosen))
+    numbers = queue_choice.left_in_menus(state, Queue.CONFLICT, key=TYPE, source_key=SOURCE)
+    formatting.emit(toolbar.progress_markup(rows) + numbers)
 
 
 # -- What the Adjudicate page shows when no conflict is left --------------------------------------

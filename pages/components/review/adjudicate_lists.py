@@ -32,12 +32,10 @@ def to_discuss(state: AdjudicationState) -> None:
         limit=AT_MOST + 1,
     )
     if not marks:
-        with st.container(border=True, key="empty"):
-            st.write(
-                "No card is marked for discussion. To mark a card, press D on the Review page. "
-                "Marking a card does not decide it."
-            )
-            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+        links.nothing(
+            "No card is marked for discussion. To mark a card, press D on the Review page. "
+            "Marking a card does not decide it."
+        )
         return
     labels = open_project.type_names()
     veiled = open_project.ask(state.hidden_ids, [mark.variant_id for mark in marks])

@@ -72,12 +72,10 @@ def _desk(state: PracticeState) -> None:
     elif view.round.items:
         _score(state, view.round)
     else:
-        with st.container(border=True, key="empty"):
-            st.write(
-                "There are no cards for you to practise on. Under Gold items, a lead can add items "
-                "for practice rounds. Items that you added yourself are left out."
-            )
-            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+        links.nothing(
+            "There are no cards for you to practise on. Under Gold items, a lead can add items "
+            "for practice rounds. Items that you added yourself are left out."
+        )
     keys.listen(state)
 
 

@@ -20,11 +20,7 @@ from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared import page_runs, scores
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that changing these settings starts."""
@@ -37,8 +33,7 @@ def draw() -> None:
     """Show the panels, and the progress of the runs that follow a change."""
     st.header("Project", anchor=False)
     st.caption("These settings apply to everybody in this project.")
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     _at_work()
     counts = count_cache.CachedCounts()
     if current_user.only_leads("change these settings"):
@@ -108,8 +103,7 @@ def _threshold() -> None:
 
 
 def _change_threshold(value: int) -> None:
-    changed = open_project.tell(change_threshold, value)
-    if changed:
+    if open_project.tell(change_threshold, value):
         page_runs.ensure(queue_order.KIND)
 
 

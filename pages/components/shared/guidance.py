@@ -85,9 +85,6 @@ def _capital(text: str) -> str:
 # -- draft warnings -------------------------------------------------------------------------------
 
 
-NOT_SAVED = "Not saved yet. Save again to keep the text as it is, or change it."
-
-
 def show_warnings(
     seen: SavePreview,
     asked: Collection[str],
@@ -108,7 +105,7 @@ def show_warnings(
         sentences.append(seen.refusal)
     is_asked = not seen.refusal and bool(seen.kinds.intersection(asked))
     if is_asked:
-        sentences.insert(0, NOT_SAVED)
+        sentences.insert(0, "Not saved yet. Save again to keep the text as it is, or change it.")
     others = [seen.there, *(concern.variant_id for concern in seen.concerns)]
     if not (sentences or seen.remark or any(others)):
         return

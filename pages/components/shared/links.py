@@ -178,6 +178,13 @@ def no_variants() -> None:
         st.page_link("pages/overview.py", label="Go to Overview", icon=":material/conversion_path:")
 
 
+def nothing(message: str) -> None:
+    """Draw a sentence that says why there is nothing here, with a link to review variants."""
+    with st.container(border=True, key="empty"):
+        st.write(message)
+        st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+
+
 def no_anchors() -> None:
     """Draw a sentence that says what is missing, with links to add anchors."""
     with st.container(border=True, key="empty-anchors"):

@@ -210,8 +210,6 @@ HEADS = {
 }
 """Name of a column in the file → its head in the table."""
 
-_CARD = "Opens the variant in Review in a new tab. For an anchor, it opens one of its variants."
-
 
 def text_table(rows: Iterable[Row], *, with_benchmark: bool) -> Markup:
     """The texts that a release shares with benchmarks, in order.
@@ -223,7 +221,13 @@ def text_table(rows: Iterable[Row], *, with_benchmark: bool) -> Markup:
     shown = len(HEADS) if with_benchmark else len(HEADS) - 1
     cells = (
         (
-            tables.link(row["Card"], _CARD) if row["Card"] else "–",
+            tables.link(
+                row["Card"],
+                "Opens the variant in Review in a new tab. For an anchor, it opens one of its "
+                "variants.",
+            )
+            if row["Card"]
+            else "–",
             *(tables.sentence(row[name]) for name in ("Its text", "In the release", "Shared")),
             f"{row['Item']:,}",
             row["Benchmark"],

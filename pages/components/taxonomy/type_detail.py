@@ -143,9 +143,14 @@ def _acts(entry: VariantType, variants: int) -> None:
                 "Variants of this type can only be imported. Models and rules don't write them."
             )
         elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
-            _generate(entry)
+            # The Generate page, with this type selected for all anchors.
+            links.to_generate(Which.SLOTS, roles=[entry.role], types=[entry.id])
         st.button(
-            "Change", key="type-change", icon=":material/edit:", on_click=_change, args=(entry,)
+            "Change",
+            key="type-change",
+            icon=":material/edit:",
+            on_click=st.session_state.update,
+            args=({CHANGE: entry.id},),
         )
         st.button(
             "Retire",
@@ -166,15 +171,6 @@ def _consequence(variants: int) -> str:
         f"If you retire it, runs no longer ask for it, and {its} {are} left out of the queues and "
         "the next release. Nothing is deleted; you can restore it."
     )
-
-
-def _generate(entry: VariantType) -> None:
-    """Open the Generate page with this type selected for all anchors."""
-    links.to_generate(Which.SLOTS, roles=[entry.role], types=[entry.id])
-
-
-def _change(entry: VariantType) -> None:
-    st.session_state[CHANGE] = entry.id
 
 
 def _set_retired(entry: VariantType, retired: bool) -> None:

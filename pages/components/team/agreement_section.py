@@ -23,7 +23,7 @@ from curation.review.agreement.figures import (
     sentences,
 )
 from curation.review.agreement.overlap import Overlap, overlap
-from pages.components.shared import links
+from pages.components.shared import links, tables
 from pages.components.shared.shell import (
     count_cache,
     open_project,
@@ -82,12 +82,10 @@ def draw() -> None:
 
 
 def _nothing_yet() -> None:
-    with st.container(border=True, key="empty"):
-        st.write(
-            "No two people have decided on the same variant yet. Assign a share of the variants to "
-            "several people under Assignment, or import variants with verdicts from several people."
-        )
-        st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+    links.nothing(
+        "No two people have decided on the same variant yet. Assign a share of the variants to "
+        "several people under Assignment, or import variants with verdicts from several people."
+    )
 
 
 def _agreement(found: Overlap) -> None:
@@ -233,7 +231,7 @@ def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | No
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            "Variants": st.column_config.NumberColumn(format="localized"),
+            "Variants": tables.COUNT,
             "Agreement": st.column_config.TextColumn(help=_HELP["Agreement"]),
             "Alpha": st.column_config.TextColumn(help=_HELP["Alpha"]),
             "Kappa": st.column_config.TextColumn(help=_HELP["Kappa"]),

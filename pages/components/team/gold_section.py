@@ -47,8 +47,7 @@ def draw() -> None:
         "reviewers learn from it."
     )
     _settings()
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     _form(me)
     found = open_project.ask(gold_items)
     if found:

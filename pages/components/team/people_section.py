@@ -49,9 +49,7 @@ def draw() -> None:
     if found is None or shared is None:
         st.text("Counting. In a large project this takes a few seconds.")
     elif not found:
-        with st.container(border=True, key="empty"):
-            st.write("Nobody has decided on a variant yet.")
-            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+        links.nothing("Nobody has decided on a variant yet.")
     else:
         _people(found, overlapping(shared))
     counts.follow()

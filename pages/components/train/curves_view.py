@@ -123,14 +123,6 @@ def _panel(
 
 TRAINING, VALIDATION = "training", "validation"
 
-_RIGHT_SAID = (
-    "Share of validation questions for which the correct answer, Yes or No, is the more "
-    "probable one: all, those about negations (Yes), and those about hedges and paraphrases "
-    "(No). Chance is 50%. Epoch 0 is the base model."
-)
-
-_LOSS_SAID = "Average loss over the answer tokens only."
-
 
 def language(run: Run, *, live: bool = False) -> None:
     """The curves of a language model's training."""
@@ -143,11 +135,17 @@ def language(run: Run, *, live: bool = False) -> None:
                 partial(right, evaluations),
                 "llm-right",
                 "Questions answered correctly by epoch",
-                _RIGHT_SAID,
+                "Share of validation questions for which the correct answer, Yes or No, is the "
+                "more probable one: all, those about negations (Yes), and those about hedges and "
+                "paraphrases (No). Chance is 50%. Epoch 0 is the base model.",
             )
         if len(losses) >= FEW:
             panel(
-                "Loss", partial(loss, losses, evaluations), "llm-loss", "Loss by epoch", _LOSS_SAID
+                "Loss",
+                partial(loss, losses, evaluations),
+                "llm-loss",
+                "Loss by epoch",
+                "Average loss over the answer tokens only.",
             )
     if len(evaluations) < FEW:
         st.caption("The validation questions are evaluated before training and after each epoch.")
@@ -207,12 +205,6 @@ _NEVIR = (
     "25%. The band is the 95% confidence interval. Epoch 0 is the base model."
 )
 
-_DOCUMENTS = (
-    "Cosine between the two documents of each held-out pair. The box shows the quartiles and "
-    "median, the point shows the mean, and the line shows the range. The documents should move "
-    "apart."
-)
-
 
 def live_nevir(run: Run) -> None:
     """The charts of a run in progress."""
@@ -262,7 +254,9 @@ def _nevir(runs: Mapping[str, Sequence[curves.Evaluation]], *, live: Run | None)
                 partial(curve_charts.documents, epochs),
                 f"nevir-documents-{number}",
                 "Box plots of the cosine between the two documents of a held-out pair, by epoch",
-                _DOCUMENTS,
+                "Cosine between the two documents of each held-out pair. The box shows the "
+                "quartiles and median, the point shows the mean, and the line shows the range. "
+                "The documents should move apart.",
                 live=live,
                 of=label,
             )

@@ -26,16 +26,6 @@ PLANNED_SECONDS = 60.0
 
 _BASE, _RELEASE, _MERGE, _PROBLEM = "llm-base", "llm-release", "llm-merge", "llm_problem"
 
-_BASE_HELP = (
-    "Type the folder of a causal language model, or its name on the model hub, and press "
-    "Enter. The weights must be in safetensors files."
-)
-
-_MERGE_HELP = (
-    "Also saves the whole model with the adapter merged into its weights. It takes as much "
-    "disk space as the base model."
-)
-
 
 @current_user.for_leads("start training runs")
 def box(numbers: list[int], *, busy: bool) -> None:
@@ -56,7 +46,8 @@ def box(numbers: list[int], *, busy: bool) -> None:
                 format_func=lambda name: labels.get(name, name),
                 key=_BASE,
                 accept_new_options=True,
-                help=_BASE_HELP,
+                help="Type the folder of a causal language model, or its name on the model hub, "
+                "and press Enter. The weights must be in safetensors files.",
                 persist_state="session",
                 width=460,
             )
@@ -65,7 +56,13 @@ def box(numbers: list[int], *, busy: bool) -> None:
         st.caption(ARM_MEANINGS[st.session_state[ARM]])
         with st.expander("Recipe and seed", icon=":material/tune:", key="llm-settings"):
             recipe_fields()
-        st.toggle("Save the merged model", key=_MERGE, persist_state="session", help=_MERGE_HELP)
+        st.toggle(
+            "Save the merged model",
+            key=_MERGE,
+            persist_state="session",
+            help="Also saves the whole model with the adapter merged into its weights. It takes as "
+            "much disk space as the base model.",
+        )
         summary, able = _plan_text(busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(

@@ -46,15 +46,13 @@ _PROBLEM = "llm_provider_problem"
 FEW = 2
 """Fewest points of a curve."""
 
-_IDEA = (
-    "Finetune a hosted model on the questions of a release, as under Train. Any server with "
-    "OpenAI's finetuning API works. The sentences of your release are sent to it."
-)
-
 
 def show() -> None:
     """Draw the section."""
-    st.text(_IDEA)
+    st.text(
+        "Finetune a hosted model on the questions of a release, as under Train. Any server with "
+        "OpenAI's finetuning API works. The sentences of your release are sent to it."
+    )
     runs = open_project.ask(list_finetunings)
     for run in reversed(runs):
         if run.state in UNFINISHED:
@@ -71,7 +69,8 @@ def show() -> None:
 
 def _title(run: Run) -> str:
     request = request_of(run)
-    return f"finetune {request.model} on release {request.release}, {language_form.ARM_LABELS[request.arm]}"
+    about = language_form.ARM_LABELS[request.arm]
+    return f"finetune {request.model} on release {request.release}, {about}"
 
 
 def _live(run: Run) -> None:

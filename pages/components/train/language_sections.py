@@ -48,16 +48,13 @@ def title(run: Run) -> str:
 # -- The next run for a language model, the runs in progress, and the latest one ------------------
 
 
-_IDEA = (
-    "Hedgerow turns a release into questions: do two sentences have opposite meanings? The "
-    "answer is Yes for a sentence and its negation, and No for a sentence and its hedge. A causal "
-    "language model learns the answers with LoRA, as in section 5.2 of the paper."
-)
-
-
 def _next_run() -> None:
     """Draw the section."""
-    st.text(_IDEA)
+    st.text(
+        "Hedgerow turns a release into questions: do two sentences have opposite meanings? The "
+        "answer is Yes for a sentence and its negation, and No for a sentence and its hedge. A "
+        "causal language model learns the answers with LoRA, as in section 5.2 of the paper."
+    )
     runs = open_project.ask(list_language_finetunings)
     studies = [run for run in open_project.ask(list_language_studies) if run.state in UNFINISHED]
     active = [
@@ -208,16 +205,13 @@ def _line(run: Run) -> dict[str, Any]:
 # -- Comparison of the arms: all, only negation, only hedging (the paper's Table 3) ---------------
 
 
-_ABLATION_IDEA = (
-    "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on negation only, and on hedging only. All three models answer the same "
-    "validation questions, about negations and hedges of any type."
-)
-
-
 def _ablation() -> None:
     """The study in progress, and the results of the chosen one."""
-    st.text(_ABLATION_IDEA)
+    st.text(
+        "What does each half of the data teach? A study finetunes the same model on all of the "
+        "paper's types, on negation only, and on hedging only. All three models answer the same "
+        "validation questions, about negations and hedges of any type."
+    )
     runs = open_project.ask(list_language_studies)
     for run in runs:
         if run.state in UNFINISHED:

@@ -35,17 +35,15 @@ from training.ranking.request import (
 HASH_WIDTH = 110
 """Width in pixels of a column that shows about 12 characters of a hash."""
 
-_IDEA = (
-    "A NevIR pair has two documents that differ in a negation. Each comes with a query that "
-    "only that document answers. Train a bi-encoder, a cross-encoder or a late-interaction "
-    "model on such pairs, as in section 6 of the paper. After each epoch, the charts show what "
-    "the model gains on NevIR and what it loses in retrieval."
-)
-
 
 def show() -> None:
     """Draw the section."""
-    st.text(_IDEA)
+    st.text(
+        "A NevIR pair has two documents that differ in a negation. Each comes with a query that "
+        "only that document answers. Train a bi-encoder, a cross-encoder or a late-interaction "
+        "model on such pairs, as in section 6 of the paper. After each epoch, the charts show "
+        "what the model gains on NevIR and what it loses in retrieval."
+    )
     runs = open_project.ask(list_finetunings)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
     for run in active:
@@ -150,11 +148,6 @@ _PROBLEM = "nevir_problem"
 
 _DEFAULT = RankingRequest(data="-")
 
-_ARCHITECTURE_HELP = (
-    "An encoder can also become a cross-encoder or a late-interaction model; its new layer "
-    "starts with random weights."
-)
-
 
 @current_user.for_leads("start training runs")
 def form_box(*, busy: bool) -> None:
@@ -224,7 +217,8 @@ def _model() -> None:
             "Architecture",
             [model_choice.AS_ITS_FILES_SAY, *ARCHITECTURES],
             key=_key("architecture"),
-            help=_ARCHITECTURE_HELP,
+            help="An encoder can also become a cross-encoder or a late-interaction model; its new "
+            "layer starts with random weights.",
             persist_state="session",
         )
 

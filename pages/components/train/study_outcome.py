@@ -35,10 +35,6 @@ from training.studies.study_run import benchmark_run, trained_names
 
 RELATIVE, POINTS = "percent", "points"
 
-_PAPER = (
-    "Hollow bars: the paper's results for all-mpnet-base-v2, with other "
-    "training data and tests. Compare the direction, not the size."
-)
 _OF_FIGURE_2 = (
     "The paper tried 10,000 to 200,000 triples. About 150,000 balanced negation and general "
     "ability best."
@@ -106,7 +102,10 @@ def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str]
     if relative and against is Against.BASE:
         notes.append("Drift has no relative difference from the base encoder, whose drift is 0.")
     if any(row.published for row in found):
-        notes.append(_PAPER)
+        notes.append(
+            "Hollow bars: the paper's results for all-mpnet-base-v2, with other training data and "
+            "tests. Compare the direction, not the size."
+        )
     st.caption(" ".join(notes))
 
 

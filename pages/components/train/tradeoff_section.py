@@ -33,26 +33,17 @@ from training.evaluation.figures import encoder_names
 
 _PROBLEM = "tradeoff_problem"
 
-_IDEA = (
-    "Training for negation costs some general ability. Averaging the finetuned weights with "
-    "those of the base encoder often keeps most of the gain and recovers most of the loss, "
-    "without training again."
-)
-
-_READING = (
-    "Each point is the same model with a different share of the finetuned weights. Points "
-    "further up are better on negation, and points further right keep more general ability. Choose "
-    "the highest point whose general ability you can accept. The point farthest above the straight "
-    "line between the ends is selected by default."
-)
-
 
 def show(run: Run) -> None:
     """The trade-off of a finished run."""
     st.header("Trade-off between negation and general ability", anchor=False)
     curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), run.id)
     if curve is None:
-        st.text(_IDEA)
+        st.text(
+            "Training for negation costs some general ability. Averaging the finetuned weights "
+            "with those of the base encoder often keeps most of the gain and recovers most of the "
+            "loss, without training again."
+        )
     else:
         _curve(run, curve, saved)
     _under_way(saving, f"saving a model from run {run.id}")
@@ -149,7 +140,12 @@ def _start(training: int) -> None:
 
 @error_messages.fragment
 def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
-    st.text(_READING)
+    st.text(
+        "Each point is the same model with a different share of the finetuned weights. Points "
+        "further up are better on negation, and points further right keep more general ability. "
+        "Choose the highest point whose general ability you can accept. The point farthest above "
+        "the straight line between the ends is selected by default."
+    )
     general, negation = axes(curve)
     if not general or not negation:
         st.text("Too few anchors are held out to measure a curve.")

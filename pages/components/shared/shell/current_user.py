@@ -35,15 +35,6 @@ _KEPT = "press-kept-for-a-name"
 _CHANGE, _NAMED = "change-name", "name-just-given"
 """Whether the form for another name is open, and whether a name was just entered in it."""
 
-_NO_SIGN_IN = (
-    "HEDGEROW_SIGN_IN_LEADS is set, but .streamlit/secrets.toml has no section [auth]; add it and "
-    "restart Hedgerow."
-)
-_NO_LEADS = (
-    ".streamlit/secrets.toml has a section [auth], but no setting names the leads; set "
-    "HEDGEROW_SIGN_IN_LEADS and restart Hedgerow."
-)
-
 
 @st.cache_resource(show_spinner=False)
 def _providers() -> tuple[str, ...] | None:
@@ -59,9 +50,15 @@ def _providers() -> tuple[str, ...] | None:
     if not found and not (settings.sign_in_leads or settings.sign_in_reviewers):
         return None
     if not found:
-        raise HedgerowError(_NO_SIGN_IN)
+        raise HedgerowError(
+            "HEDGEROW_SIGN_IN_LEADS is set, but .streamlit/secrets.toml has no section [auth]; "
+            "add it and restart Hedgerow."
+        )
     if not settings.sign_in_leads:
-        raise HedgerowError(_NO_LEADS)
+        raise HedgerowError(
+            ".streamlit/secrets.toml has a section [auth], but no setting names the leads; set "
+            "HEDGEROW_SIGN_IN_LEADS and restart Hedgerow."
+        )
     named = [key for key, value in found.items() if isinstance(value, Mapping)]
     return tuple(key for key in named if key != "client_kwargs") or ("",)
 
