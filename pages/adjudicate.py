@@ -7,10 +7,7 @@ from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.queue import Queue
 from pages.components.review import adjudicate_desk, adjudicate_lists
-from pages.components.shared import (
-    formatting,
-    links,
-)
+from pages.components.shared import formatting, links
 from pages.components.shared.shell import current_user, frame, open_project
 
 CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"

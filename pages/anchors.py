@@ -6,10 +6,7 @@ from pages.components.anchors.adding import adder
 from pages.components.anchors.browse import browser
 from pages.components.anchors.corpora_section import corpora
 from pages.components.anchors.variants_section import importer
-from pages.components.shared.shell import (
-    current_user,
-    frame,
-)
+from pages.components.shared.shell import current_user, frame
 
 frame.begin(
     "Anchors",

@@ -12,11 +12,7 @@ from pages.components.benchmarks import (
     start_run,
 )
 from pages.components.shared import links, overlap_found, prompt_editor
-from pages.components.shared.shell import (
-    count_cache,
-    frame,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, frame, open_project
 from training.benchmarks.contamination import known
 
 # -- Contamination: how much of each benchmark's text is in a release -----------------------------

@@ -6,12 +6,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.compare import (
-    figures,
-    measured_view,
-    probe_set_choice,
-    two_models,
-)
+from pages.components.compare import figures, measured_view, probe_set_choice, two_models
 from pages.components.shared.shell import error_messages, frame, open_project
 from training.evaluation.probe_files import parse_sentences
 from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set

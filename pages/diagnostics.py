@@ -16,19 +16,10 @@ from pages.components.diagnostics import (
     pairs_panel,
     threshold_panel,
 )
-from pages.components.diagnostics.scope_of_page import (
-    STATUSES,
-    PageView,
-    counting,
-    found_table,
-)
+from pages.components.diagnostics.scope_of_page import STATUSES, PageView, counting, found_table
 from pages.components.shared import links, page_runs
 from pages.components.shared.charts import plot, shares
-from pages.components.shared.shell import (
-    count_cache,
-    frame,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, frame, open_project
 
 
 def _scope() -> distributions.Scope:

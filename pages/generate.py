@@ -11,16 +11,8 @@ from pages.components.generate import (
     results_section,
     start_form,
 )
-from pages.components.shared import (
-    links,
-    page_runs,
-    prompt_editor,
-)
-from pages.components.shared.shell import (
-    count_cache,
-    frame,
-    open_project,
-)
+from pages.components.shared import links, page_runs, prompt_editor
+from pages.components.shared.shell import count_cache, frame, open_project
 
 SHOWN_RUNS = 50
 PROMPTS, JUDGES = "Prompts", "Judges"

@@ -181,7 +181,23 @@ def _end_of_the_way(state: Funnel) -> str:
 
 
 def _table(state: Funnel) -> None:
-    rows = [_line(row) for row in (*state.rows, state.total)]
+    rows = [
+        {
+            "Type": row.label,
+            "Anchors": row.anchors,
+            "Variants": row.variants,
+            "Measured": row.diagnosed,
+            "Pending": row.pending,
+            "Accepted": row.accepted,
+            "Rejected": row.rejected,
+            "Conflict": row.conflict,
+            "Acceptance": row.accepted / row.decided if row.decided else None,
+            "Released": row.released,
+            "Triples": row.triples,
+            "Trained on": row.trained,
+        }
+        for row in (*state.rows, state.total)
+    ]
     numbers = [name for name, value in rows[0].items() if isinstance(value, int)]
     columns = tables.counts(numbers) | {
         "Type": st.column_config.TextColumn(pinned=True, width=175),
@@ -196,23 +212,6 @@ def _table(state: Funnel) -> None:
         height="content",
         column_config=columns,
     )
-
-
-def _line(row: FunnelRow) -> dict[str, object]:
-    return {
-        "Type": row.label,
-        "Anchors": row.anchors,
-        "Variants": row.variants,
-        "Measured": row.diagnosed,
-        "Pending": row.pending,
-        "Accepted": row.accepted,
-        "Rejected": row.rejected,
-        "Conflict": row.conflict,
-        "Acceptance": row.accepted / row.decided if row.decided else None,
-        "Released": row.released,
-        "Triples": row.triples,
-        "Trained on": row.trained,
-    }
 
 
 def _recent(runs: Collection[Run]) -> None:

@@ -1,7 +1,5 @@
 """Taxonomy: the built-in variant types and the ones a project adds."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from curation.editing.own_types import add_type, change_type
@@ -36,7 +34,18 @@ def _variants() -> dict[str, int]:
     }
 
 
-def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> None:
+def _state(entry: VariantType) -> str:
+    if entry.retired:
+        return "retired"
+    if entry.imported:
+        return "imported"
+    if entry.own:
+        return "your own"
+    return "built in (paper)" if entry.of_paper else "built in (Hedgerow)"
+
+
+def _types() -> None:
+    types, variants = open_project.every_type(), _variants()
     st.dataframe(
         [
             {
@@ -56,21 +65,6 @@ def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> Non
             "Variants": tables.COUNT,
         },
     )
-
-
-def _state(entry: VariantType) -> str:
-    if entry.retired:
-        return "retired"
-    if entry.imported:
-        return "imported"
-    if entry.own:
-        return "your own"
-    return "built in (paper)" if entry.of_paper else "built in (Hedgerow)"
-
-
-def _types() -> None:
-    types, variants = open_project.every_type(), _variants()
-    _table(types, variants)
     names = open_project.type_names()
     if st.session_state.get(PICKED) not in types:
         st.session_state[PICKED] = next(iter(types))

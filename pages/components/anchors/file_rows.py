@@ -16,10 +16,7 @@ from curation.importing.labels import LabelledTable
 from curation.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.tables.columns import FileTable
 from pages.components.shared import tables
-from pages.components.shared.charts import (
-    grammar,
-    plot,
-)
+from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 
 FATES = {

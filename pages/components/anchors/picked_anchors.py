@@ -16,11 +16,7 @@ from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
 from pages.components.shared import card as cards
-from pages.components.shared import (
-    formatting,
-    links,
-    tables,
-)
+from pages.components.shared import formatting, links, tables
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _CORRECT, _WRITE = "Correct the text", "Write a variant"

@@ -8,10 +8,7 @@ import streamlit as st
 from curation.formatting import counted
 from curation.release.freezing import release_numbers
 from db.models import Split
-from pages.components.shared import (
-    links,
-    scores,
-)
+from pages.components.shared import links, scores
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
 from training.benchmarks.definition import Benchmark

@@ -8,11 +8,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.benchmarks import (
-    error_outcomes,
-    names,
-    single_item,
-)
+from pages.components.benchmarks import error_outcomes, names, single_item
 from pages.components.shared import tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import error_messages, open_project
@@ -183,11 +179,11 @@ def _pick(widget: str, keys: Sequence[str]) -> None:
 def _item(item: ItemOutcomes, sides: Sequence[error_outcomes.BenchmarkSide]) -> None:
     rows = [item.first, *([item.second] if item.second else [])]
     single_item.draw(
-        [single_item.ItemSide(letter, row) for letter, row in zip("AB", rows, strict=False)],
+        dict(zip("AB", rows, strict=False)),
         open_project.type_names(),
     )
     for letter, side, row in zip("AB", sides, rows, strict=False):
-        if side.architecture == LateInteraction.architecture:
+        if side.row.architecture == LateInteraction.architecture:
             _tokens(letter, side, row)
 
 
@@ -212,10 +208,10 @@ def _tokens(letter: str, side: error_outcomes.BenchmarkSide, row: ItemResult) ->
             matrix = open_project.ask(
                 token_matrix,
                 open_project.settings(),
-                side.model,
+                side.row.model,
                 row.texts[query],
                 row.texts[candidate],
-                prompts=side.prompts,
+                prompts=side.row.prompts,
             )
     except HedgerowError as error:
         error_messages.show(str(error), key=f"bench-tokens-{letter}")

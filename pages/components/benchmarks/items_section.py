@@ -7,12 +7,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.benchmarks import (
-    error_outcomes,
-    error_table,
-    scores_section,
-    single_item,
-)
+from pages.components.benchmarks import error_outcomes, error_table, scores_section, single_item
 from pages.components.benchmarks.names import BREAKDOWNS
 from pages.components.shared import tables
 from pages.components.shared.shell import error_messages, open_project
@@ -61,11 +56,7 @@ def draw() -> None:
     if not sides:
         return
     st.text(_in_words(kind, chosen[0]))
-    every = [
-        error_outcomes.ResultSummary(row.title, row.summary["outcomes"], row.summary["figures"])
-        for row in [*chosen, *others][:MOST_MODELS]
-    ]
-    error_outcomes.show(kind, every, chosen=sides)
+    error_outcomes.show(kind, [*chosen, *others][:MOST_MODELS], chosen=sides)
     if kind.kind == "share":
         shared_errors([*chosen, *others])
     error_table.draw(kind, sides, key="-".join(str(row.id) for row in chosen))
@@ -107,10 +98,7 @@ def _sides(rows: Sequence[Scored]) -> list[error_outcomes.BenchmarkSide]:
         except HedgerowError as error:
             error_messages.show(f"{row.title}: {error}", key=f"bench-result-{row.id}")
             continue
-        side = error_outcomes.BenchmarkSide(
-            row.title, result, row.model, row.architecture, row.prompts
-        )
-        found.append(side)
+        found.append(error_outcomes.BenchmarkSide(row, result))
     return found
 
 

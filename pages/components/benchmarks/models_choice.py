@@ -11,12 +11,7 @@ from curation.generation.prompts import MEASURING, MeasuringName, PromptName, pr
 from curation.generation.request import Budget, Price
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared import (
-    formatting,
-    model_choice,
-    prompt_editor,
-    run_cost,
-)
+from pages.components.shared import formatting, model_choice, prompt_editor, run_cost
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.results.queries import NEGATION, newest
 from training.benchmarks.runs.measured_models import (
@@ -57,8 +52,9 @@ def choose_models() -> ChosenModels:
         key=f"{_KEY}-models",
         accept_new_options=True,
         help="Choose models of this project. For any other, type the folder of a "
-        "sentence-transformers model or its name on the model hub and press Enter. The folder of a "
-        "language model or its LoRA adapter works, too. For DPR, type QUESTION_MODEL+CONTEXT_MODEL.",
+        "sentence-transformers model or its name on the model hub and press Enter. The folder of "
+        "a language model or its LoRA adapter works, too. For DPR, type "
+        "QUESTION_MODEL+CONTEXT_MODEL.",
         persist_state="session",
         placeholder="Choose models, or type a folder or a name on the model hub",
     )

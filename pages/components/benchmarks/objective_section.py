@@ -9,11 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.components.shared import tables
-from pages.components.shared.charts import (
-    grammar,
-    plot,
-    similarity_bars,
-)
+from pages.components.shared.charts import grammar, plot, similarity_bars
 from pages.components.shared.charts.palette import palette
 from training.benchmarks.results.queries import Scored
 from training.benchmarks.results.semantoneg_analyses import (

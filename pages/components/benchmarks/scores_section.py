@@ -8,11 +8,7 @@ import streamlit as st
 from curation.formatting import counted
 from curation.generation.run_report import listed
 from db.errors import HedgerowError
-from pages.components.benchmarks import (
-    models_choice,
-    names,
-    objective_section,
-)
+from pages.components.benchmarks import models_choice, names, objective_section
 from pages.components.shared import links, scores
 from pages.components.shared.charts import negation_and_ability
 from pages.components.shared.charts import plot as saved

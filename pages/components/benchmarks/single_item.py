@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -45,32 +45,24 @@ BESIDE: Mapping[str, str] = {"q2": "q1", "doc2": "doc1"}
 ANSWERS: Mapping[str, str] = {"doc1": "answers query 1", "doc2": "answers query 2"}
 
 
-class ItemSide(NamedTuple):
-    """A model's letter, and its scores of the item."""
-
-    letter: str
-    row: ItemResult
-
-
-def draw(sides: Sequence[ItemSide], type_names: Mapping[str, str]) -> None:
+def draw(sides: Mapping[str, ItemResult], type_names: Mapping[str, str]) -> None:
     """Draw an item with the scores of one or two models.
 
     Args:
-        sides: the first one's scores order the texts.
+        sides: a model's letter → its scores of the item. The first one's order the texts.
         type_names: labels of variant types.
     """
-    row = sides[0].row
+    row = next(iter(sides.values()))
     parts = [_text(row, name, sides, type_names) for name in _order(row)]
     formatting.emit(
         Markup('<div class="hg-card hg-siblings hg-item">{}{}</div>').format(
-            _outcomes(sides), formatting.join(parts)
+            _outcomes(sides, row.gold), formatting.join(parts)
         )
     )
 
 
-def _outcomes(sides: Sequence[ItemSide]) -> Markup:
-    outcomes = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
-    gold = sides[0].row.gold
+def _outcomes(sides: Mapping[str, ItemResult], gold: float | None) -> Markup:
+    outcomes = [f"{letter}: {outcome(row.outcome)}" for letter, row in sides.items()]
     if gold is not None:
         outcomes.append(f"people: {gold:g}")
     return Markup('<div class="hg-head">{}</div>').format(
@@ -88,7 +80,7 @@ def _order(row: ItemResult) -> list[str]:
 
 
 def _text(
-    row: ItemResult, name: str, sides: Sequence[ItemSide], type_names: Mapping[str, str]
+    row: ItemResult, name: str, sides: Mapping[str, ItemResult], type_names: Mapping[str, str]
 ) -> Markup:
     type_id = _NUMBER.sub("", name)  # from the second variant of a type on, they are numbered
     label = LABELS.get(name) or name.replace(type_id, type_names.get(type_id, type_id), 1)
@@ -134,11 +126,11 @@ def _sentence(row: ItemResult, name: str) -> Markup:
     ]
 
 
-def _scores(sides: Sequence[ItemSide], name: str) -> Markup:
+def _scores(sides: Mapping[str, ItemResult], name: str) -> Markup:
     chips = [
-        _chip(side.letter, one, several=len({o.query for o in found}) > 1)
-        for side in sides
-        for found in [compared(side.row)]
+        _chip(letter, one, several=len({o.query for o in found}) > 1)
+        for letter, row in sides.items()
+        for found in [compared(row)]
         for one in found
         if one.candidate == name
     ]

@@ -16,13 +16,7 @@ from curation.formatting import decimal
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import figures
-from pages.components.compare.figures import (
-    DIFFERENCE,
-    DIGITS,
-    ComparedModel,
-    download,
-    table,
-)
+from pages.components.compare.figures import DIFFERENCE, DIGITS, ComparedModel, download, table
 from pages.components.shared import tables
 from pages.components.shared.charts import plot, similarity_bars
 from pages.components.shared.shell import error_messages

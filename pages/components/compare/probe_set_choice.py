@@ -81,8 +81,7 @@ def _brought(key: str) -> None:
         key=f"{key}-text",
         height=150,
         help="One sentence per line compares every pair of them. Or paste columns from a "
-        "spreadsheet, "
-        "or separate them with |: two columns are a pair; four are an anchor and its "
+        "spreadsheet, or separate them with |: two columns are a pair; four are an anchor and its "
         "contradicted, weakened and affirmed forms.",
     )
     st.file_uploader(

@@ -10,12 +10,7 @@ from curation.formatting import counted
 from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
-from pages.components.shared import (
-    formatting,
-    links,
-    page_runs,
-    tables,
-)
+from pages.components.shared import formatting, links, page_runs, tables
 from pages.components.shared.shell import current_user, open_project
 
 GUESSES = {"Polarity": "polarity", "Type": "type"}

@@ -21,10 +21,7 @@ from pages.components.diagnostics.scope_of_page import (
     found_table,
     measure_button,
 )
-from pages.components.shared.charts import (
-    grammar,
-    plot,
-)
+from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 

@@ -12,17 +12,8 @@ from curation.diagnostics.measuring import KIND as MEASURE
 from curation.formatting import counted
 from curation.review.queue import status_counts
 from db.models import Status
-from pages.components.shared import (
-    formatting,
-    links,
-    page_runs,
-    tables,
-)
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    open_project,
-)
+from pages.components.shared import formatting, links, page_runs, tables
+from pages.components.shared.shell import count_cache, current_user, open_project
 
 SHOWN = 200
 """Maximum rows of the table; more would be slow to scroll, and nobody reads them."""

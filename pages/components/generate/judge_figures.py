@@ -22,10 +22,7 @@ from curation.review.calibration.figures import (
 )
 from curation.review.undo import retract_action
 from db.models import Verdict
-from pages.components.shared.charts import (
-    grammar,
-    plot,
-)
+from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
@@ -48,7 +45,33 @@ def draw(found: Calibration, counts: count_cache.CachedCounts) -> None:
         st.text("No person has decided blind on a variant that this model has judged.")
         return
     labels = open_project.type_names() | {"all": "All types"}
-    _types(one, labels)
+    st.dataframe(
+        [
+            {
+                "Type": labels.get(row.type_id, row.type_id),
+                "Variants": row.items,
+                "People accept": _percent(row.base_rate),
+                "Agree": as_text(row.agreement, as_percent=True),
+                "By chance": _percent(row.by_chance),
+                "Kappa": as_text(row.kappa),
+                "Model accepts": row.accepted,
+                "Precision of 'accept'": as_text(row.precision, as_percent=True),
+            }
+            for row in (*one.types, one.together)
+        ],
+        hide_index=True,
+        key="judges-types-table",
+        placeholder="–",
+        column_config={
+            "People accept": st.column_config.NumberColumn(
+                format="%.0f%%",
+                help="The base rate. Kappa is not informative if it is near 0% or 100%.",
+            ),
+            "By chance": st.column_config.NumberColumn(
+                format="%.0f%%", help="Agreement expected by chance."
+            ),
+        },
+    )
     _verdicts(one, labels)
     _certainty(one)
     if one.id in again:
@@ -92,36 +115,6 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
         },
     )
     st.caption("Sorted by kappa. Brackets show 95% intervals. An edit counts as not accepted.")
-
-
-def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
-    st.dataframe(
-        [
-            {
-                "Type": labels.get(row.type_id, row.type_id),
-                "Variants": row.items,
-                "People accept": _percent(row.base_rate),
-                "Agree": as_text(row.agreement, as_percent=True),
-                "By chance": _percent(row.by_chance),
-                "Kappa": as_text(row.kappa),
-                "Model accepts": row.accepted,
-                "Precision of 'accept'": as_text(row.precision, as_percent=True),
-            }
-            for row in (*one.types, one.together)
-        ],
-        hide_index=True,
-        key="judges-types-table",
-        placeholder="–",
-        column_config={
-            "People accept": st.column_config.NumberColumn(
-                format="%.0f%%",
-                help="The base rate. Kappa is not informative if it is near 0% or 100%.",
-            ),
-            "By chance": st.column_config.NumberColumn(
-                format="%.0f%%", help="Agreement expected by chance."
-            ),
-        },
-    )
 
 
 def _percent(share: float | None) -> float | None:

@@ -16,17 +16,8 @@ from curation.review.calibration.sample import (
 )
 from curation.validation import checked
 from pages.components.generate import judge_figures, opinions_section
-from pages.components.shared import (
-    formatting,
-    links,
-    model_choice,
-)
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    error_messages,
-    open_project,
-)
+from pages.components.shared import formatting, links, model_choice
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 OF_EACH, IN_ALL = "per type", "in total"
 _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"

@@ -31,13 +31,7 @@ from curation.generation.run_report import (
 from curation.taxonomy.surface_check import ROLES, role_name
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
-from pages.components.shared import (
-    formatting,
-    links,
-    model_choice,
-    page_runs,
-    run_cost,
-)
+from pages.components.shared import formatting, links, model_choice, page_runs, run_cost
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _PROBLEM = "generate_resume_problem"

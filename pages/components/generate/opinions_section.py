@@ -26,20 +26,8 @@ from db.errors import HedgerowError
 from db.models import Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components.generate import live_run
-from pages.components.shared import (
-    formatting,
-    links,
-    model_choice,
-    page_runs,
-    run_cost,
-    scores,
-)
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    error_messages,
-    open_project,
-)
+from pages.components.shared import formatting, links, model_choice, page_runs, run_cost, scores
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 NAME = "Second opinions"
 """Name of this section of the Generate page."""

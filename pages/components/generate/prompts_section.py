@@ -29,16 +29,8 @@ from curation.taxonomy.cues import SPELLING
 from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared import (
-    model_choice,
-    prompt_editor,
-)
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    error_messages,
-    open_project,
-)
+from pages.components.shared import model_choice, prompt_editor
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _NAMES: dict[PromptName, str] = {
     **{role: facts.name for role, facts in ROLES.items()},

@@ -17,15 +17,9 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
-from pages.components.generate import (
-    live_run,
-    start_form,
-)
+from pages.components.generate import live_run, start_form
 from pages.components.shared import links, page_runs
-from pages.components.shared.shell import (
-    count_cache,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, open_project
 
 Row = TypeVar("Row", CostRow, CueRow, PromptAcceptance)
 

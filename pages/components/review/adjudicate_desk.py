@@ -25,11 +25,7 @@ from pages.components.review import (
     toolbar,
 )
 from pages.components.review import desk as review_desk
-from pages.components.shared import (
-    card,
-    formatting,
-    links,
-)
+from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import error_messages, open_project
 
 TYPE, SOURCE, ORDER = "conflict-type", "conflict-source", "conflict-order"

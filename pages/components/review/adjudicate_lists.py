@@ -12,11 +12,7 @@ from curation.review.adjudication import GivenVerdict, Settled, settled
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
 from db.models import Verdict
-from pages.components.shared import (
-    card,
-    formatting,
-    links,
-)
+from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 AT_MOST = 50

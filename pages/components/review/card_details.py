@@ -19,11 +19,7 @@ from curation.review.discussing import MarkEvent
 from db.errors import HedgerowError
 from db.models import MarkKind, Status, Variant, Verdict
 from pages.components.review import search_box
-from pages.components.shared import (
-    card,
-    formatting,
-    links,
-)
+from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import current_user, open_project
 
 

@@ -8,12 +8,8 @@ import streamlit as st
 
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Queue
-from curation.taxonomy.built_in import VariantType
 from pages.components.review.queue_choice import ALL, quotas_in_words
-from pages.components.shared import (
-    formatting,
-    links,
-)
+from pages.components.shared import formatting, links
 
 _NOTHING_LEFT = {
     Queue.PENDING: "No variant is pending. Every variant has been decided",
@@ -61,7 +57,9 @@ def draw_none_left(state: ReviewState) -> None:
     if state.selection is not None:
         st.write("Every variant in this selection has been decided, and none is in conflict.")
         return
-    types = [(entry, number) for entry in state.types if (number := _left(state, entry))]
+    types = [
+        (entry, number) for entry in state.types if (number := state.left_in(state.queue, entry.id))
+    ]
     choose = partial(_choose, state)
     if types:
         offers = [
@@ -89,10 +87,6 @@ def draw_none_left(state: ReviewState) -> None:
         )
         if not state.left_in(Queue.PENDING):
             st.page_link("pages/release.py", label="Freeze the accepted variants in a release")
-
-
-def _left(state: ReviewState, entry: VariantType) -> int:
-    return state.left_in(state.queue, entry.id)
 
 
 def _say_nothing_left(state: ReviewState) -> None:

@@ -26,11 +26,7 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.models import Verdict
 from pages.components.review import keys
 from pages.components.shared import card as card_view
-from pages.components.shared import (
-    formatting,
-    guidance,
-    links,
-)
+from pages.components.shared import formatting, guidance, links
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _STATE = "practice"

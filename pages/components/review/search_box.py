@@ -22,11 +22,7 @@ from curation.similar import (
     similar_variants,
 )
 from db.models import Status, Variant
-from pages.components.shared import (
-    formatting,
-    links,
-    page_runs,
-)
+from pages.components.shared import formatting, links, page_runs
 from pages.components.shared.shell import error_messages, open_project
 
 SHOWN = 20

@@ -26,7 +26,30 @@ def draw() -> None:
             "names, you can merge them."
         )
         if found:
-            _table(found)
+            st.dataframe(
+                [
+                    {
+                        "Name": one.name,
+                        "Role": one.role,
+                        "Decisions": one.decisions,
+                        "Merged into": one.merged_into,
+                        "Signs in as": one.signs_in_as,
+                    }
+                    for one in found
+                ],
+                hide_index=True,
+                key="people",
+                width="content",
+                height="content",
+                column_config={
+                    "Name": st.column_config.TextColumn(width="medium"),
+                    "Decisions": st.column_config.NumberColumn(
+                        format="localized",
+                        help="All stored decisions, including settlements, decisions by rule and "
+                        "undone ones. Team › People counts current verdicts on single variants.",
+                    ),
+                },
+            )
         for first, second in lookalikes(found):
             st.text(f"{second.name} may be {first.name}: the names differ only in case.")
         error_messages.show_once(_MESSAGE)
@@ -36,33 +59,6 @@ def draw() -> None:
                 _add_form()
             if found:
                 _changes(found)
-
-
-def _table(found: Sequence[Person]) -> None:
-    st.dataframe(
-        [
-            {
-                "Name": one.name,
-                "Role": one.role,
-                "Decisions": one.decisions,
-                "Merged into": one.merged_into,
-                "Signs in as": one.signs_in_as,
-            }
-            for one in found
-        ],
-        hide_index=True,
-        key="people",
-        width="content",
-        height="content",
-        column_config={
-            "Name": st.column_config.TextColumn(width="medium"),
-            "Decisions": st.column_config.NumberColumn(
-                format="localized",
-                help="All stored decisions, including settlements, decisions by rule and undone "
-                "ones. Team › People counts current verdicts on single variants.",
-            ),
-        },
-    )
 
 
 def _add_form() -> None:
@@ -183,7 +179,9 @@ def _give_role(person: int, key: str) -> None:
 
 def _rename(person: int) -> None:
     with _changing():
-        before, now = open_project.tell(rename_person, person, str(st.session_state[f"{_NAME}-{person}"]))
+        before, now = open_project.tell(
+            rename_person, person, str(st.session_state[f"{_NAME}-{person}"])
+        )
         st.session_state[_MESSAGE] = f"{before} is now called {now}."
 
 

@@ -250,7 +250,19 @@ def chips(
     title = "Cosine similarity to the anchor, computed with the active encoder."
     parts.append(_chip("cosine ", cosine, title=title))
     if keeps_words:  # these two mean nothing for free-form types
-        parts += _kept(shown)
+        parts += [
+            _chip(
+                "length ",
+                f"×{shown.length_ratio:.2f}",
+                title="Number of words, divided by the anchor's number of words.",
+            ),
+            _chip(
+                "content kept ",
+                f"{shown.content_kept:.0%}",
+                title="Share of the anchor's content words that the variant keeps.",
+                warn=Flag.CONTENT_DROPPED in shown.flags,
+            ),
+        ]
     parts += _flag_chips(shown, entry)
     return _chip_row(parts)
 
@@ -265,22 +277,6 @@ def _distance(shown: Card, threshold: int | None) -> Markup:
         title="Edit distance to the anchor, in characters, and the threshold for a flag.",
         warn=Flag.OVER_THRESHOLD in shown.flags,
     )
-
-
-def _kept(shown: Card) -> list[Markup]:
-    return [
-        _chip(
-            "length ",
-            f"×{shown.length_ratio:.2f}",
-            title="Number of words, divided by the anchor's number of words.",
-        ),
-        _chip(
-            "content kept ",
-            f"{shown.content_kept:.0%}",
-            title="Share of the anchor's content words that the variant keeps.",
-            warn=Flag.CONTENT_DROPPED in shown.flags,
-        ),
-    ]
 
 
 def _flag_chips(shown: Card, entry: VariantType) -> Iterable[Markup]:

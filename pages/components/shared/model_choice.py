@@ -25,10 +25,7 @@ from curation.generation.request import KIND, MAX_CONCURRENCY, OPENAI, AnchorSel
 from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.surface_check import ROLES, Role
 from db.settings import without_login
-from pages.components.shared import (
-    formatting,
-    typed_secrets,
-)
+from pages.components.shared import formatting, typed_secrets
 from pages.components.shared.shell import error_messages, open_project
 from training.llm.provider_request import finetuned_models
 

@@ -12,10 +12,7 @@ from curation.release.overlap import EXAMPLES, SHORTEST, SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared import formatting, tables
-from pages.components.shared.shell import (
-    count_cache,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, open_project
 from training.benchmarks.contamination import compare, compare_bundled_texts, missing
 from training.retention.texts import texts_hash
 

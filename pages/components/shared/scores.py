@@ -12,10 +12,7 @@ from curation.formatting import counted, decimal
 from curation.release.freezing import release_numbers
 from db.models import Split
 from pages.components.shared import formatting, tables
-from pages.components.shared.shell import (
-    count_cache,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, open_project
 from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.file_reading import HUB

@@ -14,12 +14,7 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.surface_check import ROLES, SurfaceCheck
 from db.models import TypeVersion
-from pages.components.shared import (
-    card,
-    formatting,
-    guidance,
-    links,
-)
+from pages.components.shared import card, formatting, guidance, links
 from pages.components.shared.shell import count_cache, current_user, open_project
 
 CHANGE, SHOWN = "own-type-change", "own-type-told"

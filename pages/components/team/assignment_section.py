@@ -6,22 +6,11 @@ import streamlit as st
 
 from curation.decisions.assignment import Plan, current_plan
 from curation.decisions.assignment_progress import Progress, assign, progress
-from curation.decisions.quotas import (
-    ALL_TYPES,
-    all_quotas,
-    set_quota,
-    shares_of,
-    work_done,
-)
+from curation.decisions.quotas import ALL_TYPES, all_quotas, set_quota, shares_of, work_done
 from curation.decisions.reviewers import Person, people
 from curation.formatting import counted
 from pages.components.shared import links, tables
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    error_messages,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _REVIEWERS, _SHARE = "assign-reviewers", "assign-share"
 _PERSON, _TYPE, _QUOTA = "quota-person", "quota-type", "quota-variants"

@@ -19,10 +19,7 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.errors import HedgerowError
 from db.models import GoldUse, Verdict
 from pages.components.shared import card as card_view
-from pages.components.shared import (
-    formatting,
-    links,
-)
+from pages.components.shared import formatting, links
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.team.people_section import lead
 

@@ -17,11 +17,7 @@ from curation.review.people_statistics import (
     table,
 )
 from pages.components.shared import links, tables
-from pages.components.shared.shell import (
-    count_cache,
-    current_user,
-    open_project,
-)
+from pages.components.shared.shell import count_cache, current_user, open_project
 
 _HELP = {
     "Verdicts": "Current verdicts on single variants. Settlements, decisions by rule and undone "

@@ -21,11 +21,7 @@ from db.runs import STOPPED, UNFINISHED, last_metrics
 from pages.components.shared import formatting, links, model_choice, page_runs
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import (
-    curve_charts,
-    language_form,
-    training_runs,
-)
+from pages.components.train import curve_charts, language_form, training_runs
 from training.evaluation.figures import loss_curve
 from training.llm.card import HELD_OUT_LOSS
 from training.llm.provider_request import (

@@ -236,7 +236,16 @@ def _title(run: Run) -> str:
 
 def _table(run: Run) -> None:
     rows = arm_rows(open_project.ask(trials, run))
-    columns = {row.label: _column(row) for row in rows}
+    columns: dict[str, dict[str, Any]] = {
+        row.label: {
+            **{SHORT_NAMES[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
+            "Pairs": None if row.pairs is None else f"{row.pairs:,}",
+            "Steps": None if row.steps is None else f"{row.steps:,}",
+            "Run": str(row.run.id),
+            "State": page_runs.STATES[row.run.state],
+        }
+        for row in rows
+    }
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
     st.dataframe(
         [{"": name} | {label: of[name] for label, of in columns.items()} for name in names],
@@ -251,17 +260,6 @@ def _table(run: Run) -> None:
     )
     for sentence in run.parameters["told"]:
         st.text(sentence)
-
-
-def _column(row: ArmRow) -> dict[str, Any]:
-    """The results of an arm. Arms are columns, so that the table fits a narrow window."""
-    return {
-        **{SHORT_NAMES[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
-        "Pairs": None if row.pairs is None else f"{row.pairs:,}",
-        "Steps": None if row.steps is None else f"{row.steps:,}",
-        "Run": str(row.run.id),
-        "State": page_runs.STATES[row.run.state],
-    }
 
 
 def _change(row: ArmRow, name: str) -> str | None:

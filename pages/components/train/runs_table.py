@@ -78,7 +78,20 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
         hide_index=True,
         key="runs-table",
         placeholder="–",
-        column_config=_columns(),
+        column_config={
+            "Run": st.column_config.LinkColumn(
+                display_text=r"run=0*(\d+)",
+                pinned=True,
+                width=60,
+                help="Opens its results in another tab.",
+            ),
+            "Recipe": st.column_config.TextColumn(
+                width=260, help="The closest preset, and how the recipe differs from it."
+            ),
+            **{name: st.column_config.NumberColumn(format="%.3f") for name in _FIGURES},
+            "Minutes": st.column_config.NumberColumn(format="%.1f"),
+            "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+        },
         height="auto" if len(rows) < 11 else 400,
     )
     st.caption(
@@ -107,23 +120,6 @@ def _recipe(row: TrainingRow) -> str:
     only = {"variants by": writers(row)} if row.providers else {}
     other = in_words(changes(row.recipe, preset) | only)
     return f"{preset.id}, but {other}" if other else preset.id
-
-
-def _columns() -> dict[str, Any]:
-    return {
-        "Run": st.column_config.LinkColumn(
-            display_text=r"run=0*(\d+)",
-            pinned=True,
-            width=60,
-            help="Opens its results in another tab.",
-        ),
-        "Recipe": st.column_config.TextColumn(
-            width=260, help="The closest preset, and how the recipe differs from it."
-        ),
-        **{name: st.column_config.NumberColumn(format="%.3f") for name in _FIGURES},
-        "Minutes": st.column_config.NumberColumn(format="%.1f"),
-        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
-    }
 
 
 def _compare(rows: Sequence[TrainingRow]) -> None:

@@ -11,11 +11,7 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import (
-    links,
-    page_runs,
-    scores,
-)
+from pages.components.shared import links, page_runs, scores
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import recipe_editor, study_outcome, training_form, training_runs
 from training.benchmarks.tasks.general import SUITES

@@ -10,16 +10,10 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs, tables
-from pages.components.shared.charts import (
-    negation_and_ability,
-    plot,
-)
+from pages.components.shared.charts import negation_and_ability, plot
 from pages.components.shared.charts.negation_and_ability import curve as draw_curve
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import (
-    runs_table,
-    training_runs,
-)
+from pages.components.train import runs_table, training_runs
 from training.encoder_run.tradeoff import (
     StsFile,
     request_tradeoff,

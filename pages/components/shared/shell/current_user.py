@@ -158,10 +158,6 @@ def _take_name(name: str) -> None:
     st.session_state[_NAME], st.session_state[_ID] = reviewer.name, reviewer.id
 
 
-def _is_known(name: str) -> bool:
-    return open_project.ask(is_person, name)
-
-
 def _by_name() -> None:
     """Show the current name in the sidebar, with a form to change it.
 
@@ -170,7 +166,7 @@ def _by_name() -> None:
     """
     if _ID not in st.session_state:
         name = open_project.settings().reviewer or unquote(st.context.cookies.get(_COOKIE, ""))
-        if name and (name == open_project.settings().reviewer or _is_known(name)):
+        if name and (name == open_project.settings().reviewer or open_project.ask(is_person, name)):
             try:
                 _take_name(name)
             except HedgerowError as error:
