@@ -7,24 +7,22 @@ from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.queue import Queue
 from pages.components.review import adjudicate_desk, adjudicate_lists
-from pages.components.shared import links
-from pages.components.shared.formatting import midnight
+from pages.components.shared import formatting, links
 from pages.components.shared.shell import current_user, frame, open_project
-from pages.components.shared.shell.frame import ADJUDICATION_STATE
 
 CONFLICTS, DISCUSS, SETTLED = "In conflict", "To discuss", "Settled"
 
 
 def _state(reviewer_id: int) -> AdjudicationState:
     """The state of this session. A change of reviewer creates a new one."""
-    state = st.session_state.get(ADJUDICATION_STATE)
+    state = st.session_state.get(frame.ADJUDICATION_STATE)
     if state is None or state.reviewer_id != reviewer_id:
         frame.leave_cards()
         state = AdjudicationState(
             engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
         )
-        state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
-        st.session_state[ADJUDICATION_STATE] = state
+        state.pace.actions = open_project.ask(actions_since, reviewer_id, formatting.midnight())
+        st.session_state[frame.ADJUDICATION_STATE] = state
         frame.release_closed_windows()
     frame.keep_window(state.screen.window)
     state.types = open_project.types()

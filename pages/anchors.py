@@ -6,8 +6,7 @@ from pages.components.anchors.adding import adder
 from pages.components.anchors.browse import browser
 from pages.components.anchors.corpora_section import corpora
 from pages.components.anchors.variants_section import importer
-from pages.components.shared.shell import frame
-from pages.components.shared.shell.current_user import reviewer_id
+from pages.components.shared.shell import current_user, frame
 
 frame.begin(
     "Anchors",
@@ -22,7 +21,7 @@ browse, add, variants, bundled = st.tabs(
 )
 # Every part is rendered each time, so that switching parts keeps what was chosen.
 with browse:
-    browser(reviewer_id())
+    browser(current_user.reviewer_id())
 with add:
     adder()
 with variants:

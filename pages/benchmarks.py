@@ -11,10 +11,8 @@ from pages.components.benchmarks import (
     scores_section,
     start_run,
 )
-from pages.components.benchmarks.names import SECTION, SECTIONS
 from pages.components.shared import links, overlap_found, prompt_editor
-from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import follow_making
+from pages.components.shared.shell import count_cache, frame, open_project
 from training.benchmarks.contamination import known
 
 # -- Contamination: how much of each benchmark's text is in a release -----------------------------
@@ -28,8 +26,7 @@ def _overlap() -> None:
     """The release, the number of consecutive words, the numbers, and the texts."""
     numbers = open_project.ask(release_numbers)
     if not numbers:
-        st.text("There is no release to compare with benchmarks yet.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("There is no release to compare with benchmarks yet.")
         return
     if not known(open_project.settings().data_folder):
         links.no_results(
@@ -59,7 +56,7 @@ def _compare(numbers: list[int]) -> None:
     release = open_project.ask(get_release, number)
     found = overlap_found.compared(release, n=int(n))
     if found is None:
-        follow_making("Comparing … This takes several seconds for a large release.")
+        count_cache.follow_making("Comparing … This takes several seconds for a large release.")
         return
     chosen = overlap_found.table(found)
     st.caption(
@@ -78,7 +75,7 @@ frame.begin(
     "it gets wrong.",
 )
 prompt_editor.ensure()
-section = frame.section(SECTIONS, key=SECTION)
+section = frame.section(names.SECTIONS, key=names.SECTION)
 match section:
     case names.SCORES:
         scores_section.draw()

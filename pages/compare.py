@@ -6,17 +6,14 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.compare import probe_set_choice, two_models
-from pages.components.compare.figures import ComparedModel
-from pages.components.compare.measured_view import show_sentences, show_set
-from pages.components.compare.two_models import ChosenModel
+from pages.components.compare import figures, measured_view, probe_set_choice, two_models
 from pages.components.shared.shell import error_messages, frame, open_project
 from training.evaluation.probe_files import parse_sentences
 from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
 from training.evaluation.similarity_run import check_sentences, sentence_matrix, set_cosines
 
 
-def _set(models: list[ChosenModel]) -> None:
+def _set(models: list[two_models.ChosenModel]) -> None:
     name = probe_set_choice.chosen()
     opened = open_project.ask(open_set, name)
     if not opened.probes:
@@ -28,15 +25,15 @@ def _set(models: list[ChosenModel]) -> None:
     probe_set_choice.edit(opened)
 
 
-def _cosines(opened: OpenSet, models: list[ChosenModel]) -> None:
+def _cosines(opened: OpenSet, models: list[two_models.ChosenModel]) -> None:
     found = [open_project.ask(set_cosines, model.encoder, opened.probes) for model in models]
     what = f"{len(opened.probes):,} pairs of “{opened.name}”"
     two_models.measure(models, found, what=what, set_name=opened.name)
     if sides := _sides(models, found):
-        show_set(opened, sides)
+        measured_view.show_set(opened, sides)
 
 
-def _sentences(models: list[ChosenModel]) -> None:
+def _sentences(models: list[two_models.ChosenModel]) -> None:
     text = st.text_area(
         "Sentences, one per line",
         key="compare-text",
@@ -64,7 +61,9 @@ def _sentences(models: list[ChosenModel]) -> None:
     probe_set_choice.save(sentences)
 
 
-def _matrices(sentences: list[str], models: list[ChosenModel], *, set_name: str = "") -> None:
+def _matrices(
+    sentences: list[str], models: list[two_models.ChosenModel], *, set_name: str = ""
+) -> None:
     settings = open_project.settings()
     found = [
         open_project.ask(sentence_matrix, settings, model.encoder, sentences) for model in models
@@ -72,13 +71,15 @@ def _matrices(sentences: list[str], models: list[ChosenModel], *, set_name: str 
     what = f"{len(sentences):,} sentences"
     two_models.measure(models, found, what=what, set_name=set_name, sentences=sentences)
     if sides := _sides(models, found):
-        show_sentences(sentences, sides)
+        measured_view.show_sentences(sentences, sides)
 
 
-def _sides(models: list[ChosenModel], found: Sequence[object | None]) -> list[ComparedModel]:
+def _sides(
+    models: list[two_models.ChosenModel], found: Sequence[object | None]
+) -> list[figures.ComparedModel]:
     """The models and their cosines, without those that are not measured yet."""
     return [
-        ComparedModel(model.letter, model.label, cosines)
+        figures.ComparedModel(model.letter, model.label, cosines)
         for model, cosines in zip(models, found, strict=True)
         if cosines is not None
     ]

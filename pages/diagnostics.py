@@ -6,7 +6,6 @@ import streamlit as st
 
 from curation.anchors.revisions import sources_in_use
 from curation.diagnostics import distributions
-from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.diagnostics.variant_table import First, VariantFilter
@@ -17,20 +16,13 @@ from pages.components.diagnostics import (
     pairs_panel,
     threshold_panel,
 )
-from pages.components.diagnostics.scope_of_page import (
-    STATUSES,
-    PageView,
-    counting,
-    found_table,
-)
+from pages.components.diagnostics.scope_of_page import STATUSES, PageView, counting, found_table
 from pages.components.shared import links, page_runs
 from pages.components.shared.charts import plot, shares
-from pages.components.shared.charts.shares import HeatCell
-from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import count_cache, frame, open_project
 
 
-def _scope() -> Scope:
+def _scope() -> distributions.Scope:
     """The choice that applies to the whole page; it is kept in the URL."""
     labels = {entry.id: entry.label for entry in open_project.types()}
     st.session_state.setdefault("status", "In use")
@@ -47,7 +39,9 @@ def _scope() -> Scope:
             "Status", list(STATUSES), key="status", required=True, bind="query-params"
         )
         source_id = links.source_menu(open_project.ask(sources_in_use))
-    return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"], source_id)
+    return distributions.Scope(
+        tuple(t for t in labels if t in types), STATUSES[status or "In use"], source_id
+    )
 
 
 def _flags(view: PageView) -> None:
@@ -62,10 +56,12 @@ def _flags(view: PageView) -> None:
         st.text("None of the selected variants has been measured yet.")
         return
     names = {str(int(flag)): flag.label for flag in Flag}
-    cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
-    figure = partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants")
+    cells = [
+        shares.HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of)
+        for row in found
+    ]
     plot.chart_to_save(
-        figure,
+        partial(shares.heat_map, cells, columns=names, heading="Flag", of="Measured variants"),
         name="flags",
         alt_text="Heat map: number of variants per type and flag",
     )
@@ -111,7 +107,7 @@ frame.begin(
     "See how far variants are from their anchors, how varied they are, and which are flagged or "
     "accepted. Find words that reveal a variant's class.",
 )
-counts = CachedCounts()
+counts = count_cache.CachedCounts()
 if counts.empty:
     links.no_variants()
     st.stop()

@@ -11,22 +11,15 @@ from pages.components.generate import (
     results_section,
     start_form,
 )
-from pages.components.generate.results_section import RESULTS
-from pages.components.shared import page_runs, prompt_editor
-from pages.components.shared.links import GENERATE_SECTION, SET_UP
-from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import links, page_runs, prompt_editor
+from pages.components.shared.shell import count_cache, frame, open_project
 
 SHOWN_RUNS = 50
 PROMPTS, JUDGES = "Prompts", "Judges"
-SECTIONS = (SET_UP, PROMPTS, RESULTS, opinions_section.NAME, JUDGES)
+SECTIONS = (links.SET_UP, PROMPTS, results_section.RESULTS, opinions_section.NAME, JUDGES)
 
 
-def _runs() -> list[Run]:
-    return open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
-
-
-def _set_up(runs: list[Run], counts: CachedCounts) -> None:
+def _set_up(runs: list[Run], counts: count_cache.CachedCounts) -> None:
     """Show the running or stopped run, and the form for the next run if none is running."""
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
@@ -50,8 +43,8 @@ frame.begin(
     "cost before you start.",
 )
 prompt_editor.ensure()
-section = frame.section(SECTIONS, key=GENERATE_SECTION)
-found, counts = _runs(), CachedCounts()
+section = frame.section(SECTIONS, key=links.GENERATE_SECTION)
+found, counts = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS), count_cache.CachedCounts()
 match section:
     case "Prompts":
         prompts_section.draw(counts)

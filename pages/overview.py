@@ -17,20 +17,11 @@ from db.execution import DONE
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.overview import funnel_chart
-from pages.components.shared import links, page_runs
-from pages.components.shared.formatting import percentages
+from pages.components.shared import links, page_runs, tables
 from pages.components.shared.shell import current_user, frame, open_project
 from training.runs.kinds import kind_of
 
 RUNS, INSPECTED = 8, 50  # the newest runs: listed below, and searched for unfinished ones
-
-
-def _load() -> None:
-    """Load the first corpora and measure their similarities in the background."""
-    with st.spinner("Loading the corpora. This takes about 15 seconds."):
-        open_project.tell(load_first)
-        page_runs.measure()
-    st.rerun()
 
 
 def _welcome() -> None:
@@ -43,11 +34,13 @@ def _welcome() -> None:
             "fifths of the variants; their verdicts count until you decide otherwise. The last "
             "fifth is left for you to review."
         )
-        asked = current_user.only_leads("load corpora") and st.button(
+        if current_user.only_leads("load corpora") and st.button(
             "Load the starter corpus", type="primary", key="load-starter"
-        )
-        if asked:
-            _load()
+        ):
+            with st.spinner("Loading the corpora. This takes about 15 seconds."):
+                open_project.tell(load_first)
+                page_runs.measure()
+            st.rerun()
     with st.container(horizontal=True):
         st.page_link(
             "pages/anchors.py",
@@ -122,16 +115,12 @@ def _sentence(
                 f"No encoder has been trained on release {step.release} yet. Its training split "
                 f"has {counted(step.count, 'triple')}{of_source}."
             )
-    held = f"{_variants(step.count)}{of_source}"
+    held = f"{counted(step.count, 'variant')}{of_source}"
     return f"Release {step.release} has {held}. Download it to share it."
 
 
-def _variants(count: int) -> str:
-    return counted(count, "variant")
-
-
 def _are(count: int) -> str:
-    return f"{_variants(count)} {'is' if count == 1 else 'are'}"
+    return f"{counted(count, 'variant')} {'is' if count == 1 else 'are'}"
 
 
 def _action(step: NextStep, source: str | None) -> None:
@@ -158,15 +147,13 @@ def _action(step: NextStep, source: str | None) -> None:
 def _way(state: Funnel) -> None:
     st.header("From anchors to a model", anchor=False)
     if state.rows:
-        dark = st.context.theme.type == "dark"
-        chart = funnel_chart(state, dark=dark)
-        st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
+        chart = funnel_chart(state, dark=st.context.theme.type == "dark")
+        st.vega_lite_chart(chart, width="stretch", alt=_in_words(state.total), key="funnel")
         st.caption(_end_of_the_way(state))
     _table(state)
 
 
-def _in_words(state: Funnel) -> str:
-    total = state.total
+def _in_words(total: FunnelRow) -> str:
     return (
         f"One row of bars per type. All types together: {total.anchors} anchors, {total.variants} "
         f"variants, {total.diagnosed} measured, {total.decided} decided, {total.accepted} "
@@ -194,40 +181,37 @@ def _end_of_the_way(state: Funnel) -> str:
 
 
 def _table(state: Funnel) -> None:
-    rows = [_line(row) for row in (*state.rows, state.total)]
-    columns: dict[str, Any] = {
-        name: st.column_config.NumberColumn(format="localized")
-        for name, value in rows[0].items()
-        if isinstance(value, int)
+    rows = [
+        {
+            "Type": row.label,
+            "Anchors": row.anchors,
+            "Variants": row.variants,
+            "Measured": row.diagnosed,
+            "Pending": row.pending,
+            "Accepted": row.accepted,
+            "Rejected": row.rejected,
+            "Conflict": row.conflict,
+            "Acceptance": row.accepted / row.decided if row.decided else None,
+            "Released": row.released,
+            "Triples": row.triples,
+            "Trained on": row.trained,
+        }
+        for row in (*state.rows, state.total)
+    ]
+    numbers = [name for name, value in rows[0].items() if isinstance(value, int)]
+    columns = tables.counts(numbers) | {
+        "Type": st.column_config.TextColumn(pinned=True, width=175),
+        "Acceptance": st.column_config.NumberColumn(
+            help="Share of decided variants that are accepted."
+        ),
     }
-    columns["Type"] = st.column_config.TextColumn(pinned=True, width=175)
-    columns["Acceptance"] = st.column_config.NumberColumn(
-        help="Share of decided variants that are accepted."
-    )
     st.dataframe(
-        percentages(rows, "Acceptance"),
+        tables.percentages(rows, "Acceptance"),
         hide_index=True,
         key="by-type",
         height="content",
         column_config=columns,
     )
-
-
-def _line(row: FunnelRow) -> dict[str, object]:
-    return {
-        "Type": row.label,
-        "Anchors": row.anchors,
-        "Variants": row.variants,
-        "Measured": row.diagnosed,
-        "Pending": row.pending,
-        "Accepted": row.accepted,
-        "Rejected": row.rejected,
-        "Conflict": row.conflict,
-        "Acceptance": row.accepted / row.decided if row.decided else None,
-        "Released": row.released,
-        "Triples": row.triples,
-        "Trained on": row.trained,
-    }
 
 
 def _recent(runs: Collection[Run]) -> None:
@@ -242,10 +226,6 @@ def _recent(runs: Collection[Run]) -> None:
         }
         for run in runs
     ]
-    begun = st.column_config.DatetimeColumn(
-        format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
-    )
-    message = st.column_config.TextColumn(width=560)
     number = st.column_config.LinkColumn(
         display_text=r"#run-0*(\d+)", width=60, pinned=True, help="Opens the run in a new tab."
     )
@@ -253,7 +233,11 @@ def _recent(runs: Collection[Run]) -> None:
         rows,
         hide_index=True,
         key="runs",
-        column_config={"Run": number, "Started": begun, "Message": message},
+        column_config={
+            "Run": number,
+            "Started": tables.times(),
+            "Message": st.column_config.TextColumn(width=560),
+        },
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,21 @@ from curation.release.contents import Changes, Contents, contents_of
 from curation.release.creating import CREATE_RELEASE, CreateRelease, plan
 from curation.release.export.export_formats import installed_formats
 from curation.release.freezing import MAX_NAME
+from curation.release.report.writing import ENDINGS, Form, report_text
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import ReleaseState, release_state
+from curation.upkeep.facts import size_text
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
-from pages.components import release as report_section
-from pages.components.shared import hub, links, page_runs
-from pages.components.shared.formatting import plain
-from pages.components.shared.links import ALL_SOURCES
-from pages.components.shared.shell import current_user, error_messages, frame, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import formatting, hub, links, page_runs, tables
+from pages.components.shared.shell import (
+    count_cache,
+    current_user,
+    error_messages,
+    frame,
+    open_project,
+)
 from training.benchmarks.contamination import EXPORT_KIND as EXPORT
 from training.hub.push_run import Subject
 
@@ -61,17 +66,12 @@ def _row(title: str, splits: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
-    numbers = {
-        name: st.column_config.NumberColumn(format="localized")
-        for name in rows[0]
-        if name != "Type"
-    }
     st.dataframe(
         rows,
         hide_index=True,
         key=key,
         height="content",
-        column_config=numbers,
+        column_config=tables.counts(name for name in rows[0] if name != "Type"),
         placeholder="–",
     )
 
@@ -93,7 +93,7 @@ def _freeze(state: ReleaseState) -> None:
         st.write("This selection leaves out all accepted variants. Change it to freeze a release.")
         return
     if not now.variants:
-        if CachedCounts().empty:
+        if count_cache.CachedCounts().empty:
             links.no_variants()
             return
         st.write("No variant is accepted yet. Accept some to freeze a release.")
@@ -134,7 +134,7 @@ def _selected(usual: Selection) -> CreateRelease:
             "Sources",
             names,
             key="release-sources",
-            placeholder=ALL_SOURCES,
+            placeholder=links.ALL_SOURCES,
             help="The release records which sources it includes. Its hash depends only on its "
             "contents.",
         )
@@ -201,20 +201,15 @@ def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
         }
         for release in releases
     ]
-    number = st.column_config.NumberColumn(format="localized")
-    made = st.column_config.DatetimeColumn(
-        format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
-    )
-    digest = st.column_config.TextColumn(
-        help="SHA-256 of anchors, variants, types, cues and splits. Two releases with the same "
-        "content have the same hash."
-    )
     columns = {
-        "Variants": number,
-        "Triples": number,
-        "Created": made,
+        "Variants": tables.COUNT,
+        "Triples": tables.COUNT,
+        "Created": tables.times(),
         "Name": st.column_config.TextColumn(width="medium"),
-        "Hash": digest,
+        "Hash": st.column_config.TextColumn(
+            help="SHA-256 of anchors, variants, types, cues and splits. Two releases with the same "
+            "content have the same hash."
+        ),
     }
     st.dataframe(rows, hide_index=True, key="releases", column_config=columns)
 
@@ -265,8 +260,8 @@ def _download(release: Release) -> None:
     format = st.radio(
         "Format",
         list(labels),
-        format_func=lambda key: plain(labels.get(key, key)),
-        captions=[plain(kind.purpose) for kind in formats.classes.values()],
+        format_func=lambda key: formatting.plain(labels.get(key, key)),
+        captions=[formatting.plain(kind.purpose) for kind in formats.classes.values()],
         key="export-format",
     )
     run = _export(release.number, format)
@@ -313,7 +308,7 @@ def _ready(run: Run, format: str) -> None:
     for note in run.result.get("notes", []):
         st.text(note)
     st.download_button(
-        f"Download the zip ({_size(packed.stat().st_size)})",
+        f"Download the zip ({size_text(packed.stat().st_size)})",
         data=lambda: packed.open("rb"),  # read on click, not on every rerun
         file_name=packed.name,
         mime="application/zip",
@@ -334,12 +329,25 @@ def _ready(run: Run, format: str) -> None:
         st.code(str(folder), language=None, wrap_lines=True)
 
 
-def _size(size: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+def _describe(number: int) -> None:
+    """Offer the data section of a paper; the text is written on click."""
+    st.header(f"Describe release {number} in a paper", anchor=False)
+    st.text(
+        "A data section with tables: counts, types with definitions and examples, who wrote the "
+        "variants and at what cost, thresholds and rules, review, agreement, licences, and a "
+        "citation."
+    )
+    with st.container(horizontal=True, key="report"):
+        for form, label in {Form.LATEX: "LaTeX", Form.MARKDOWN: "Markdown"}.items():
+            st.download_button(
+                label,
+                partial(open_project.ask, report_text, number, form),
+                f"hedgerow-release-{number}.{ENDINGS[form]}",
+                "text/plain",
+                key=f"report-{form}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
 
 
 frame.begin(
@@ -365,6 +373,6 @@ if known:
     )
     _contents(known[number])
     _download(known[number])
-    report_section.draw(number)
+    _describe(number)
     st.header(f"Publish release {number}", anchor=False)
     hub.push_box(Subject(release=number), what="the data set")

@@ -9,24 +9,31 @@ from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.selection import sample_selection
+from curation.review.browser_window.shown_now import CardView
+from curation.review.discussing import open_marks
 from curation.review.queue import Queue
-from pages.components.review import empty_queue, practice_section, queue_choice, read_only
-from pages.components.review.desk import desk
-from pages.components.review.toolbar import tools
-from pages.components.shared import formatting
-from pages.components.shared.formatting import midnight
-from pages.components.shared.links import QUEUE_SOURCE, SELECTION, picked_variants
-from pages.components.shared.shell import current_user, frame, open_project
-from pages.components.shared.shell.frame import REVIEW_STATE
+from curation.taxonomy.built_in import VariantType
+from pages.components.review import (
+    card_details,
+    desk,
+    empty_queue,
+    keys,
+    practice_section,
+    queue_choice,
+    search_box,
+    toolbar,
+)
+from pages.components.shared import card, formatting, guidance, links
+from pages.components.shared.shell import current_user, error_messages, frame, open_project
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 # URL parameters that choose what to review. Without any, this reviewer continues where they were.
-_PLACE = {"queue", "type", QUEUE_SOURCE, "order", "view", "variant", SELECTION}
+_PLACE = {"queue", "type", links.QUEUE_SOURCE, "order", "view", "variant", links.SELECTION}
 
 
 def _state(reviewer_id: int) -> ReviewState:
     """The state of this session. A change of reviewer creates a new one."""
-    state = st.session_state.get(REVIEW_STATE)
+    state = st.session_state.get(frame.REVIEW_STATE)
     kind = ReviewState if current_user.may(Role.REVIEWER) else ReadingState
     if type(state) is not kind or state.reviewer_id != reviewer_id:
         frame.leave_cards()
@@ -36,10 +43,10 @@ def _state(reviewer_id: int) -> ReviewState:
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
-        state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
+        state.pace.actions = open_project.ask(actions_since, reviewer_id, formatting.midnight())
         state.drafts.read()
         state.find_left(frame.is_window_open, go_there=not _PLACE & set(st.query_params))
-        st.session_state[REVIEW_STATE] = state
+        st.session_state[frame.REVIEW_STATE] = state
         frame.release_closed_windows()
     elif not state.counts:  # the project was empty before
         state.recount()
@@ -71,9 +78,11 @@ def _follow(name: str, follow: Callable[[str], None]) -> None:
 
 def _pick(state: ReviewState, name: str) -> None:
     """Review a selection made on another page, or the sample of a calibration."""
-    found = open_project.ask(sample_selection, name, state.reviewer_id) or picked_variants(name)
+    found = open_project.ask(sample_selection, name, state.reviewer_id) or links.picked_variants(
+        name
+    )
     if found is None:
-        st.query_params.pop(SELECTION, None)
+        st.query_params.pop(links.SELECTION, None)
         state.say(
             "This selection no longer exists. Go back to the page where you made it, and select "
             "the variants again.",
@@ -96,6 +105,71 @@ def _keep_blind(state: ReviewState) -> None:
             st.query_params.pop("blind", None)
 
 
+# -- The card for viewers --------------------------------------------------------------------------
+
+
+@error_messages.fragment
+def _read_only(state: ReadingState) -> None:
+    """For viewers: draw the same card, with nothing that changes it."""
+    view = desk.current_view(state)
+    focus = view.focus
+    st.caption(
+        "You are a viewer, so you can read cards but not decide on them. To decide, ask a lead to "
+        "make you a reviewer."
+    )
+    if focus is None:
+        formatting.emit(card.message(state.message, warn=state.warn))
+        empty_queue.show(state, none_left=empty_queue.draw_none_left)
+        queue_choice.progress(state)
+    else:
+        _read(state, view, open_project.every_type())
+    keys.listen(state)
+    if state.pinned is None and "variant" in st.query_params:
+        del st.query_params["variant"]  # the URL named a card that is no longer shown
+
+
+def _read(state: ReadingState, view: CardView, entries: dict[str, VariantType]) -> None:
+    focus = view.focus
+    assert focus is not None
+    entry = entries[focus.variant.type_id]
+    with st.container(horizontal=True, key="desk"):
+        with st.container(key="desk-card"):
+            desk.focus_card(state, view, entries, open_project.ask(open_marks, focus.variant.id))
+            formatting.emit(card.message(state.message, warn=state.warn))
+            _buttons(state)
+            if state.by_family:
+                for item in view.cards:
+                    formatting.emit(
+                        card.family_row(
+                            item,
+                            entries[item.variant.type_id],
+                            threshold=state.threshold,
+                            focus=item.variant.id == state.focus_id,
+                            hidden=item.variant.id in view.hidden,
+                            sibling=None,
+                        )
+                    )
+            if state.details:
+                card_details.details(state, view)
+            queue_choice.progress(state, focus=entry.id)
+        if state.guide:
+            with st.container(key="desk-guide"):
+                formatting.emit(guidance.guide(entry))
+
+
+def _buttons(state: ReadingState) -> None:
+    with st.container(horizontal=True, key="decide", gap="small"):
+        for label, letter, act in (
+            ("Next card", "s", state.go_on),
+            ("Details", "g", state.toggle_details),
+            ("Guideline", "i", state.toggle_guide),
+        ):
+            state.keyboard.bind(letter, act)
+            st.button(label, key=f"{letter}-key", on_click=act)
+        if st.button("Search (/)", key="search-key"):
+            search_box.search(state)
+
+
 frame.begin(frame.REVIEW, "Decide whether each variant fits its type.", compact=True)
 if (me := current_user.reviewer_id()) is None:
     st.write("Enter your name. Your decisions are stored under it, so that you can undo them.")
@@ -104,7 +178,7 @@ if (me := current_user.reviewer_id()) is None:
 if practice_section.practice_stops(me):
     st.stop()
 current = _state(me)
-_follow(SELECTION, lambda name: _pick(current, name))
+_follow(links.SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
 empty_queue.follow_choice()
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
@@ -112,12 +186,12 @@ with st.container(horizontal=True, vertical_alignment="center", key="controls"):
     row = st.container(width="content")  # filled last, when the labels of the tools are known
 _follow("variant", current.open_link)  # last, because a change of queue restarts at its head
 if isinstance(current, ReadingState):
-    read_only.desk(current)
+    _read_only(current)
 else:
     current.resume()
-    desk(current)
+    desk.desk(current)
     if current.sources:
         with row:
-            tools(current)
+            toolbar.tools(current)
 formatting.remember(_BLIND_COOKIE, "1" if current.blind else "0")
 formatting.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

@@ -1,7 +1,5 @@
 """Taxonomy: the built-in variant types and the ones a project adds."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from curation.editing.own_types import add_type, change_type
@@ -11,7 +9,7 @@ from curation.review.queue import status_counts
 from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 from db.models import Status
-from pages.components.shared import page_runs
+from pages.components.shared import page_runs, tables
 from pages.components.shared.shell import (
     count_cache,
     current_user,
@@ -20,13 +18,11 @@ from pages.components.shared.shell import (
     open_project,
 )
 from pages.components.taxonomy import type_detail, type_form
-from pages.components.taxonomy.type_detail import CHANGE, SHOWN
-from pages.components.taxonomy.type_form import Form
 
 TYPES, ADD = "Types", "Add a type"
 PART, PICKED = "part", "shown"
 _ADDED = "own-type-added"  # number of types added, so that each form starts empty
-_NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
+_NEXT = "own-type-next"
 
 
 def _variants() -> dict[str, int]:
@@ -38,7 +34,18 @@ def _variants() -> dict[str, int]:
     }
 
 
-def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> None:
+def _state(entry: VariantType) -> str:
+    if entry.retired:
+        return "retired"
+    if entry.imported:
+        return "imported"
+    if entry.own:
+        return "your own"
+    return "built in (paper)" if entry.of_paper else "built in (Hedgerow)"
+
+
+def _types() -> None:
+    types, variants = open_project.every_type(), _variants()
     st.dataframe(
         [
             {
@@ -55,24 +62,9 @@ def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> Non
         height="content",
         column_config={
             "Example": st.column_config.TextColumn(width="large"),
-            "Variants": st.column_config.NumberColumn(format="localized"),
+            "Variants": tables.COUNT,
         },
     )
-
-
-def _state(entry: VariantType) -> str:
-    if entry.retired:
-        return "retired"
-    if entry.imported:
-        return "imported"
-    if entry.own:
-        return "your own"
-    return "built in (paper)" if entry.of_paper else "built in (Hedgerow)"
-
-
-def _types() -> None:
-    types, variants = open_project.every_type(), _variants()
-    _table(types, variants)
     names = open_project.type_names()
     if st.session_state.get(PICKED) not in types:
         st.session_state[PICKED] = next(iter(types))
@@ -85,8 +77,8 @@ def _types() -> None:
     )
     entry = types[picked]
     with st.container(border=True, key="type-detail"):
-        if entry.own and st.session_state.get(CHANGE) == entry.id:
-            _form(Form(f"{entry.id}-{entry.version}", as_written(entry)), entry)
+        if entry.own and st.session_state.get(type_detail.CHANGE) == entry.id:
+            _form(type_form.Form(f"{entry.id}-{entry.version}", as_written(entry)), entry)
         else:
             type_detail.draw(entry, variants.get(entry.id, 0))
 
@@ -98,11 +90,11 @@ def _add() -> None:
         "variants are checked, reviewed with its definition and guideline, released and used for "
         "training."
     )
-    _form(Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
+    _form(type_form.Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
 
 
 @error_messages.fragment
-def _form(form: Form, entry: VariantType | None) -> None:
+def _form(form: type_form.Form, entry: VariantType | None) -> None:
     """The form to write, try and save a type. If saving fails, it says why and keeps the input."""
     type_id = entry.id if entry else ""
     try:
@@ -115,7 +107,7 @@ def _form(form: Form, entry: VariantType | None) -> None:
         label = "Save as the next version" if entry else "Add the type"
         save = st.button(label, key="type-save", type="primary")
         if entry and st.button("Cancel", key="type-cancel"):
-            st.session_state.pop(CHANGE, None)
+            st.session_state.pop(type_detail.CHANGE, None)
             st.rerun()
     if save:
         _store(wanted, entry)
@@ -137,8 +129,8 @@ def _store(wanted: OwnType, entry: VariantType | None) -> None:
 def _store_new(wanted: OwnType) -> None:
     added = open_project.tell(add_type, wanted)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
-    st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
-    st.session_state[SHOWN] = (
+    st.session_state[_NEXT] = {PICKED: added.id, PART: TYPES}
+    st.session_state[type_detail.SHOWN] = (
         f"Added {added.label}. Prompts ask for it from now on. Reviewers can write variants of it "
         "and change a variant's type to it."
     )
@@ -146,30 +138,22 @@ def _store_new(wanted: OwnType) -> None:
 
 def _store_change(wanted: OwnType, entry: VariantType) -> None:
     done = open_project.tell(change_type, entry.id, wanted)
-    st.session_state.pop(CHANGE, None)
+    st.session_state.pop(type_detail.CHANGE, None)
     message = f"{done.entry.label} is now at version {done.entry.version}."
     if done.to_measure:
         page_runs.measure()
         message += f" Hedgerow now applies the new check to {counted(done.to_measure, 'variant')}."
-    st.session_state[SHOWN] = message
-
-
-def _follow() -> None:
-    """Show the type just added; a widget cannot be changed once it is rendered."""
-    if chosen := st.session_state.pop(_NEXT_PICKED, None):
-        st.session_state[PICKED] = chosen
-    if part := st.session_state.pop(_NEXT_PART, None):
-        st.session_state[PART] = part
+    st.session_state[type_detail.SHOWN] = message
 
 
 frame.begin(
     "Taxonomy",
     "The variant types that you generate, review and train on. You can add your own.",
 )
-_follow()
+# Show the type just added: a widget cannot be changed once it is rendered.
+st.session_state.update(st.session_state.pop(_NEXT, {}))
 part = frame.section((TYPES, ADD), key=PART)
-if message := st.session_state.pop(SHOWN, ""):
-    st.text(message)
+error_messages.show_once(type_detail.SHOWN)
 if part == ADD:
     _add()
 else:

@@ -8,17 +8,14 @@ from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import current_user, error_messages, frame, open_project
 from pages.components.train import (
     language_sections,
-    live,
     recipe_parts,
     runs_table,
-    section_choice,
     study_form,
     summary_section,
     training_form,
+    training_runs,
 )
-from pages.components.train import language_sections as language_choice
 from pages.components.train import ranking_section as nevir
-from pages.components.train.section_choice import SECTION, SECTIONS
 from training.evaluation.probe_sets import StoredProbe
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
 from training.recipe.plan import KIND
@@ -66,8 +63,8 @@ def _pair(pair: StoredProbe) -> None:
     remove.button(
         "Remove",
         key=f"train-probe-{pair.id}",
-        on_click=_remove,
-        args=(pair.id,),
+        on_click=open_project.tell,
+        args=(remove_own_probe, pair.id),
         width="stretch",
         type="tertiary",
     )
@@ -84,21 +81,13 @@ def _add() -> None:
         st.session_state[_ANCHOR] = st.session_state[_TEXT] = ""
 
 
-def _remove(probe_id: int) -> None:
-    open_project.tell(remove_own_probe, probe_id)
-
-
 SHOWN_RUNS = 300
-
-
-def _runs() -> list[Run]:
-    return open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
 
 
 def _train(runs: list[Run]) -> None:
     """Current and latest runs, and the form for the next one; studies have their own section."""
     alone = [run for run in runs if study_of(run) is None]
-    live.draw(alone)
+    training_runs.draw(alone)
     busy = study_form.mention() or any(run.state in UNFINISHED for run in alone)
     training_form.box(busy=busy)
     _own_pairs()
@@ -107,18 +96,18 @@ def _train(runs: list[Run]) -> None:
 
 def _encoder() -> None:
     """The sections for text encoders."""
-    section = frame.section(SECTIONS, key=SECTION)
-    if section != section_choice.RESULTS:
-        section_choice.leave_results()
-    found = _runs()
+    section = frame.section(training_runs.SECTIONS, key=training_runs.SECTION)
+    if section != training_runs.RESULTS:
+        training_runs.leave_results()
+    found = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
     match section:
-        case section_choice.RESULTS:
+        case training_runs.RESULTS:
             summary_section.draw([run for run in found if run.state not in UNFINISHED])
-        case section_choice.STUDIES:
+        case training_runs.STUDIES:
             study_form.show()
-        case section_choice.RUNS:
+        case training_runs.RUNS:
             runs_table.show_runs()
-        case section_choice.NEVIR:
+        case training_runs.NEVIR:
             nevir.show()
         case _:
             _train(found)
@@ -129,8 +118,8 @@ frame.begin(
     "Finetune a text encoder or a language model on the accepted variants and see how well it "
     "handles negation.",
 )
-if section_choice.choose_kind() == section_choice.LANGUAGE:
-    if language_sections.language_sections() != language_choice.RESULTS:
-        section_choice.leave_results()
+if training_runs.choose_kind() == training_runs.LANGUAGE:
+    if language_sections.language_sections() != language_sections.RESULTS:
+        training_runs.leave_results()
 else:
     _encoder()

@@ -27,7 +27,7 @@ from db.execution import execute
 from db.models import Anchor, Diagnostic, RunState, Status, TypeVersion, Variant
 from db.runs import create_run, get_run
 from db.settings import load_settings
-from pages.components.diagnostics import giveaways_panel
+from pages.components.shared import links as page_links
 from pages.components.shared.shell import count_cache
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import charts, html, keys, links, page_text, press, put
@@ -290,7 +290,7 @@ def planted(with_source: Engine) -> Engine:
 def picked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[int, ...], str]]:
     """The variants opened in Review, with their description."""
     found: list[tuple[tuple[int, ...], str]] = []
-    monkeypatch.setattr(giveaways_panel, "open_in_review", lambda *given: found.append(given))
+    monkeypatch.setattr(page_links, "open_in_review", lambda *given: found.append(given))
     return found
 
 

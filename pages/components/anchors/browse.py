@@ -8,7 +8,6 @@ from curation.anchors.lookup import (
     AnchorFilter,
     AnchorPage,
     FilterChoices,
-    FoundAnchor,
     filter_choices,
     page_of_anchors,
 )
@@ -20,8 +19,6 @@ from pages.components.shared.shell import open_project
 
 PAGE = 100
 """Anchors per page."""
-
-"""URL key that holds the uids of the selected anchors, separated by commas."""
 
 _SHOW = ("In use", "Without variants", "Retired")
 _PAGE_KEY = "anchors-page"
@@ -134,7 +131,7 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
     if not found.total:
         st.text("No anchor matches. Change the search or a filter.")
         return
-    pages = _pages(found)
+    pages = -(-found.total // PAGE)
     with st.container(horizontal=True, vertical_alignment="center", key="anchors-found"):
         st.text(_range(found, number))
         if pages > 1:
@@ -144,8 +141,19 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
     uids = [anchor.uid for anchor in found.anchors]
     key = f"anchors-{abs(hash((wanted, number, *uids)))}"
     rows = [at for at, uid in enumerate(uids) if uid in picked]
+    corrected = any(anchor.revision > 1 for anchor in found.anchors)
     st.dataframe(
-        _rows(found.anchors),
+        [
+            {
+                "Anchor": anchor.text,
+                "Variants": anchor.variants,
+                "Genre": anchor.genre,
+                "Source": anchor.source,
+                "Split": anchor.split.value,
+            }
+            | ({"Revision": anchor.revision} if corrected else {})
+            for anchor in found.anchors
+        ],
         hide_index=True,
         key=key,
         selection_mode="multi-row",
@@ -158,31 +166,12 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
     )
 
 
-def _pages(found: AnchorPage) -> int:
-    return -(-found.total // PAGE)
-
-
 def _range(found: AnchorPage, number: int) -> str:
     first = (number - 1) * PAGE + 1
     total = counted(found.total, "anchor")
     if found.total <= PAGE:
         return f"{total}."
     return f"{total}; showing {first:,} to {first + len(found.anchors) - 1:,}."
-
-
-def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
-    corrected = any(anchor.revision > 1 for anchor in anchors)
-    return [
-        {
-            "Anchor": anchor.text,
-            "Variants": anchor.variants,
-            "Genre": anchor.genre,
-            "Source": anchor.source,
-            "Split": anchor.split.value,
-        }
-        | ({"Revision": anchor.revision} if corrected else {})
-        for anchor in anchors
-    ]
 
 
 def _pick(key: str, uids: Sequence[str]) -> None:

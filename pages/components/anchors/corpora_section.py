@@ -5,13 +5,11 @@ import streamlit as st
 from curation.corpora.corpus import Corpus
 from curation.formatting import counted, duration
 from curation.importing import corpus_run
-from curation.importing.corpus_run import CorpusState
 from curation.review.actions import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs
 from pages.components.shared.shell import count_cache, current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 from training.runs.kinds import kind_of
 
 _MESSAGE, _ACCEPTED = "corpora-told", "corpora-accepted"
@@ -26,24 +24,26 @@ def corpora() -> None:
         "These corpora come with Hedgerow. Load one to review its variants like any others. "
         "Variants that nobody has reviewed are pending."
     )
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     for state in open_project.ask(corpus_run.corpora_states):
         with st.container(border=True, key=f"corpus-{state.corpus.id}"):
             _one(state, counts)
     counts.follow()
 
 
-def _one(state: CorpusState, counts: CachedCounts) -> None:
+def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> None:
     corpus, run = state.corpus, state.run
     st.header(corpus.source, anchor=False)
     st.text(corpus.about)
     st.text(f"{_here(state)} Licence: {corpus.licence}.")
     with st.expander("About this corpus", icon=":material/notes:"):
-        st.markdown(_below_heading(corpus.readme))
+        # Without its title, and with smaller headings.
+        st.markdown(corpus.readme.partition("\n")[2].replace("\n## ", "\n### "))
     if run is not None and run.state in UNFINISHED:
         page_runs.follow(run, title=f"Load {corpus.source}")
         return
-    _ended(run)
+    if run is not None:
+        _ended(run)
     complete = bool(state.anchors) and (run is None or run.state == RunState.DONE)
     if not current_user.only_leads("load corpora"):
         return
@@ -52,8 +52,8 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
         key=f"load-{corpus.id}",
         icon=":material/download:",
         type="secondary" if state.anchors else "primary",
-        on_click=_load,
-        args=(corpus,),
+        on_click=page_runs.ensure,
+        args=(corpus_run.KIND, corpus_run.parameters(corpus)),
         help="Adds the sentences that are new in this version of Hedgerow. Your changes and "
         "decisions are kept."
         if state.anchors
@@ -64,14 +64,7 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     _message(corpus)
 
 
-def _below_heading(readme: str) -> str:
-    """A bundled README without its title and with smaller headings."""
-    title, _, rest = readme.partition("\n")
-    assert title.startswith("# ")
-    return rest.replace("\n## ", "\n### ")
-
-
-def _here(state: CorpusState) -> str:
+def _here(state: corpus_run.CorpusState) -> str:
     if not state.anchors:
         return f"None of its {state.corpus.anchors:,} anchors is loaded."
     if state.anchors == state.corpus.anchors:
@@ -83,10 +76,8 @@ def _here(state: CorpusState) -> str:
     return f"{here} The others already existed, from another source."
 
 
-def _ended(run: Run | None) -> None:
+def _ended(run: Run) -> None:
     """Report how the last load ended."""
-    if run is None:
-        return
     if run.state == RunState.DONE:
         if message := kind_of(run.kind).sum_up(run.result):
             st.text(message)
@@ -96,11 +87,7 @@ def _ended(run: Run | None) -> None:
         page_runs.stopped(run)
 
 
-def _load(corpus: Corpus) -> None:
-    page_runs.ensure(corpus_run.KIND, corpus_run.parameters(corpus))
-
-
-def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
+def _accepting(corpus: Corpus, counts: count_cache.CachedCounts) -> None:
     """Accept all unflagged variants with one click; the number is shown first."""
     number = counts.get(corpus_run.count_unflagged, corpus.id)
     if number is None:

@@ -19,10 +19,6 @@ from pages.components.shared.formatting import plain
 NAMELESS = "?"
 """Stands for the name of the source while it has none."""
 
-MORE = (
-    "The columns with each row's language and split, and the ids of its document and row. All "
-    "sentences of a document get the same split."
-)
 
 ORIGINALS = {ENTAILMENT: "Entailment column", CONTRADICTION: "Contradiction column"}
 
@@ -154,7 +150,12 @@ def columns(table: LabelledTable, place: DeltaGenerator, *, key: str) -> dict[st
     if others:
         for name, label in COLUMNS.items():
             if name == "language":
-                place = place.popover("More columns", key="anchors-more-columns", help=MORE)
+                place = place.popover(
+                    "More columns",
+                    key="anchors-more-columns",
+                    help="The columns with each row's language and split, and the ids of its "
+                    "document and row. All sentences of a document get the same split.",
+                )
             chosen_columns[FIELDS[name]] = asked(
                 label, others, shown.get(name), place, key=f"anchors-{name}-column-{key}-{column}"
             )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -14,7 +15,8 @@ from curation.importing.anchors import candidates as likely_columns
 from curation.importing.labels import LabelledTable
 from curation.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.tables.columns import FileTable
-from pages.components.shared.charts import plot
+from pages.components.shared import tables
+from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 
 FATES = {
@@ -97,7 +99,7 @@ def reasons(shown: Preview, *, key: str) -> None:
         [{"Problems": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
         hide_index=True,
         key=f"anchors-reasons-{key}",
-        column_config={"Rows": st.column_config.NumberColumn(format="localized", width="small")},
+        column_config=tables.counts(["Rows"], width="small"),
     )
 
 
@@ -154,12 +156,7 @@ def lengths_chart(rows: Sequence[FileRow]) -> None:
     if not rows:
         return
     found = lengths(row.text for row in rows)
-    plot.chart(
-        chart(found, dark=st.context.theme.type == "dark"),
-        width="stretch",
-        key="anchors-lengths",
-        alt=in_words(found),
-    )
+    plot.chart(partial(chart, found), width="stretch", key="anchors-lengths", alt=in_words(found))
     st.caption(in_words(found))
 
 
@@ -184,8 +181,8 @@ def chart(found: Lengths, *, dark: bool) -> alt.Chart:
         for name, values in shares.items()
         for band, share in zip(bands, values, strict=True)
     ]
+    above = alt.Legend(title=None, orient="top")
     axis = alt.Axis(labelLimit=200, ticks=False, labelOverlap=False)
-    scale = alt.Scale(domain=list(shares), range=[colours.after, colours.before])
     return (
         alt.Chart(alt.Data(values=table))
         .mark_bar()
@@ -193,12 +190,10 @@ def chart(found: Lengths, *, dark: bool) -> alt.Chart:
             x=alt.X("share:Q", title=None, axis=alt.Axis(format=".0%", tickCount=6)),
             y=alt.Y("band:N", sort=bands, title=None, axis=axis),
             yOffset=alt.YOffset("of:N", sort=list(shares)),
-            color=alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, orient="top")),
-            tooltip=[
-                alt.Tooltip("of:N", title="Anchors"),
-                alt.Tooltip("band:N", title="Length"),
-                alt.Tooltip("share:Q", title="Share", format=".1%"),
-            ],
+            color=grammar.colours_of("of:N", list(shares), [colours.after, colours.before], above),
+            tooltip=grammar.tips(
+                ("of:N", "Anchors"), ("band:N", "Length"), ("share:Q", "Share", ".1%")
+            ),
         )
         .properties(height=_HEIGHT)
     )

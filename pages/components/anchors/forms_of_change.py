@@ -25,8 +25,6 @@ from curation.review.before_saving import SavePreview, preview_own
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared import formatting, guidance, page_runs
-from pages.components.shared.formatting import diff, plain
-from pages.components.shared.guidance import guide
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _DONE = "anchor-done"
@@ -115,7 +113,8 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         st.rerun()
     if anchor.variants:
         page_runs.measure()
-    finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
+    again = f"{_variants(done.second_looks)} came back for a second look."
+    finish(anchor.uid, f"Corrected. {again if done.second_looks else ''}".rstrip())
 
 
 def _consequence(looks: int) -> str:
@@ -126,10 +125,6 @@ def _consequence(looks: int) -> str:
         "history but no longer count, and new releases leave these variants out until they are "
         "accepted again."
     )
-
-
-def _again(looks: int) -> str:
-    return f"{_variants(looks)} came back for a second look." if looks else ""
 
 
 def _variants(number: int) -> str:
@@ -167,7 +162,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             asked |= new
         guidance.show_warnings(seen, asked, key=form_id, shown=seen.refusal if save else "")
     with right:
-        formatting.emit(guide(types[type_id]))
+        formatting.emit(guidance.guide(types[type_id]))
     if not save or new:
         return
     try:
@@ -187,9 +182,9 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
     page_runs.measure()
     message = (
         "Added and accepted in your name. Z in Review undoes your decision; the variant stays, "
-        "undecided."
+        f"undecided. {formatting.plain(written.remark)}"
     )
-    finish(anchor.uid, f"{message} {plain(written.remark)}".strip(), written.variant.id)
+    finish(anchor.uid, message.strip(), written.variant.id)
 
 
 # -- carry over view ------------------------------------------------------------------------------
@@ -240,7 +235,7 @@ def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
             carried.was is Status.ACCEPTED,
             key=f"carry-{key}-{carried.variant_id}",
         )
-        before, after = diff(carried.text, carried.new_text)
+        before, after = formatting.diff(carried.text, carried.new_text)
         formatting.emit(Markup("<div>{}<br>{}</div>").format(before, after))
         if ticked:
             chosen[carried.variant_id] = carried.new_text
@@ -254,7 +249,8 @@ def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None
         error_messages.show(str(error), key="anchor-carry")
         return
     page_runs.measure()
-    message = (
+    finish(
+        anchor.uid,
         f"{counted(len(done.children), 'variant')} edited and accepted. Pressing Z in Review takes "
+        f"{'them' if len(chosen) > 1 else 'it'} back.",
     )
-    finish(anchor.uid, f"{message}{'them' if len(chosen) > 1 else 'it'} back.")

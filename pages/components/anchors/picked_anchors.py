@@ -16,9 +16,7 @@ from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
 from pages.components.shared import card as cards
-from pages.components.shared import formatting
-from pages.components.shared.formatting import join, local
-from pages.components.shared.links import open_in_review
+from pages.components.shared import formatting, links, tables
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _CORRECT, _WRITE = "Correct the text", "Write a variant"
@@ -56,8 +54,8 @@ def _head(anchor: FoundAnchor) -> None:
     )
     if anchor.retired_at is not None:
         st.text(
-            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are no longer "
-            "in use."
+            f"Retired on {formatting.local(anchor.retired_at):%Y-%m-%d}: it and its variants are "
+            "no longer in use."
         )
 
 
@@ -119,7 +117,19 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
     if not variants:
         st.text("This anchor has no variants yet.")
         return
-    formatting.emit(_table(variants))
+    labels = open_project.type_names()
+    rows = (
+        (
+            tables.card_link(item.variant.uid),
+            tables.sentence(item.variant.text),
+            labels.get(item.variant.type_id, item.variant.type_id),
+            _status(item),
+            item.variant.cue or "",
+        )
+        for item in variants
+    )
+    heads = ("Card", "Variant", "Type", "Status", "Cue")
+    formatting.emit(tables.sentences(heads, rows, narrow=True))
     pending = [item.variant.id for item in variants if item.variant.status is Status.PENDING]
     if pending and anchor.retired_at is None:
         label = (
@@ -128,31 +138,7 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
             else f"Review the {len(pending)} pending variants"
         )
         if st.button(label, key="anchor-review", icon=":material/rate_review:"):
-            open_in_review(pending, f"Anchor: {anchor.text}")
-
-
-def _table(variants: Sequence[Card]) -> Markup:
-    """The variants with their whole sentences, which an ``st.dataframe`` would cut."""
-    labels = open_project.type_names()
-    heads = ("Card", "Variant", "Type", "Status", "Cue")
-    rows = (
-        Markup(
-            '<tr><td><a href="{}" target="_blank" title="Opens the variant\'s card in Review in a '
-            'new tab.">Open</a></td><td><span class="hg-text" dir="auto">{}</span></td>'
-            "<td>{}</td><td>{}</td><td>{}</td></tr>"
-        ).format(
-            cards.permalink(item.variant.uid),
-            item.variant.text,
-            labels.get(item.variant.type_id, item.variant.type_id),
-            _status(item),
-            item.variant.cue or "",
-        )
-        for item in variants
-    )
-    return Markup(
-        '<div class="hg-found hg-of-anchor" tabindex="0" role="region" aria-label="Variants">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(join(Markup('<th scope="col">{}</th>').format(head) for head in heads), join(rows))
+            links.open_in_review(pending, f"Anchor: {anchor.text}")
 
 
 def _status(item: Card) -> str:
@@ -165,7 +151,7 @@ def _revisions(revisions: Sequence[Revision]) -> None:
     with st.expander(f"Revisions ({len(revisions)})"):
         for revision in reversed(revisions):
             by = f"{revision.author}, " if revision.author else ""
-            st.text(f"{revision.text}\n{by}{local(revision.created_at):%Y-%m-%d %H:%M}")
+            st.text(f"{revision.text}\n{by}{formatting.local(revision.created_at):%Y-%m-%d %H:%M}")
 
 
 # -- Actions on several anchors at once: retire, restore, set genre and language ------------------
@@ -293,8 +279,7 @@ def _common(values: Iterable[str]) -> str | None:
 
 def _retire(ids: Sequence[int]) -> None:
     changed = open_project.tell(retire_anchors, ids)
-    message = f"{counted(len(changed), 'anchor')} and their variants retired."
-    _finish(_Done(message, tuple(changed)))
+    _finish(_Done(f"{counted(len(changed), 'anchor')} and their variants retired.", tuple(changed)))
 
 
 def _finish(done: _Done) -> None:

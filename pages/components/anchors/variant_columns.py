@@ -34,7 +34,7 @@ def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dic
     guessed = guess_roles(table.columns, types_by_name(types.values()))
     in_use = [entry.id for entry in types.values() if not entry.retired]
     options = [Role.IGNORE.value, *(role.value for role in Role if role != Role.IGNORE), *in_use]
-    asked = _asked(table, guessed)
+    asked = sorted(table.columns, key=lambda column: column not in guessed)[:MOST]
     given: dict[str, str] = {}
     unsure = _is_unsure(table, guessed)
     with st.expander(f"Columns of {plain(table.name)}", expanded=unsure):
@@ -61,11 +61,6 @@ def _is_unsure(table: Table, guessed: Mapping[str, str]) -> bool:
     except Unclear:
         return True
     return False
-
-
-def _asked(table: Table, guessed: Mapping[str, str]) -> list[str]:
-    """The columns to ask about; those with a detected role come first."""
-    return sorted(table.columns, key=lambda column: column not in guessed)[:MOST]
 
 
 def _named(role: str, types: Mapping[str, VariantType]) -> str:

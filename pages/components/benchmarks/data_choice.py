@@ -8,7 +8,7 @@ import streamlit as st
 from curation.formatting import counted
 from curation.release.freezing import release_numbers
 from db.models import Split
-from pages.components.shared.scores import METRICS, data_names
+from pages.components.shared import links, scores
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import BENCHMARKS, installed_plug_ins
 from training.benchmarks.definition import Benchmark
@@ -26,8 +26,6 @@ from training.benchmarks.tasks.semantoneg import (
 )
 from training.benchmarks.tasks.suite_sentences import Built, at_least_one_turned, build
 from training.evaluation.held_out import Forms
-
-FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
 _PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
 
@@ -50,11 +48,14 @@ def _card(kind: type[Benchmark[Any]]) -> bool:
     with st.container(border=True, height="stretch", key=f"bench-of-{kind.id}"):
         ticked = st.checkbox(
             kind.title,
-            value=kind is Hedgerow and bool(_releases()),
+            value=kind is Hedgerow and bool(open_project.ask(release_numbers)),
             key=f"bench-tick-{kind.id}",
             persist_state="session",
         )
-        st.caption(f"{kind.measures} {_metric(kind)}")
+        chance = f" (chance: {kind.chance:.0f} points)" if kind.chance else ""
+        st.caption(
+            f"{kind.measures} Metric: {scores.METRICS.get(kind.metric, kind.metric)}{chance}."
+        )
     return ticked
 
 
@@ -64,21 +65,11 @@ def _data(kind: type[Benchmark[Any]]) -> list[DataChoice]:
         return _own() if kind is Hedgerow else _public(kind)
 
 
-def _metric(kind: type[Benchmark[Any]]) -> str:
-    chance = f" (chance: {kind.chance:.0f} points)" if kind.chance else ""
-    return f"Metric: {METRICS.get(kind.metric, kind.metric)}{chance}."
-
-
-def _releases() -> list[int]:
-    return open_project.ask(release_numbers)
-
-
 def _own() -> list[DataChoice]:
     """The families of a release."""
-    numbers = _releases()
+    numbers = open_project.ask(release_numbers)
     if not numbers:
-        st.text("There is no release yet.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("There is no release yet.")
         return []
     row = st.container(horizontal=True)
     number = row.selectbox("Release", numbers, key="bench-release", persist_state="session")
@@ -95,12 +86,12 @@ def _own() -> list[DataChoice]:
 def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
     """A stored file, or the model hub."""
     kept = kept_data(open_project.settings().data_folder, kind.id)
-    names = data_names(kind, kept)
+    names = scores.data_names(kind, kept)
     choice: list[DataChoice] = []
     if names:
-        number = len(kept)  # a new widget after a file was added, so that this file comes first
-        name = st.selectbox("Data", list(names), key=f"bench-data-{kind.id}-{number}")
-        choice = [names[name]]
+        # A new widget after a file was added, so that this file comes first.
+        key = f"bench-data-{kind.id}-{len(kept)}"
+        choice = [names[st.selectbox("Data", list(names), key=key)]]
     else:
         st.text(str(no_file(kind)))
     with st.expander("Add a file", icon=":material/upload_file:", expanded=not names):
@@ -114,21 +105,17 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
 def _uploader(kind: type[Benchmark[Any]]) -> None:
     both = kind is ExcluIR
     key = f"bench-file-{kind.id}-{st.session_state.get(_ADDED, 0)}"
+    own = f" Or your own sentences: {EXPECTS}." if kind is SemAntoNeg else ""
     st.file_uploader(
         "Both files" if both else "File",
-        type=FILE_TYPES,
+        type=scores.FILE_TYPES,
         key=key,
         on_change=_keep,
         args=(kind.id, key, both),
         accept_multiple_files=both,
         max_upload_size=LARGEST_FILE >> 20,
-        help=_expected(kind),
+        help=f"Expected: {kind.expects}.{own}",
     )
-
-
-def _expected(kind: type[Benchmark[Any]]) -> str:
-    own = f" Or your own sentences: {EXPECTS}." if kind is SemAntoNeg else ""
-    return f"Expected: {kind.expects}.{own}"
 
 
 def _keep(name: str, key: str, both: bool) -> None:
@@ -159,36 +146,26 @@ def own_suite(problem: str) -> None:
         problem: key of the place that shows errors.
     """
     with st.expander("Create a suite from your own sentences", icon=":material/edit_note:"):
-        _of_release(problem)
-        _of_sentences(problem)
-
-
-def _of_release(problem: str) -> None:
-    """The same questions about the release's anchors that have all four forms."""
-    numbers = open_project.ask(release_numbers)
-    if numbers:
-        st.button(
-            f"Create from release {numbers[0]}",
-            key="bench-suite",
-            on_click=_keep_release,
-            args=(numbers[0], problem),
-            help="A suite like SemAntoNeg from the test split: anchors with a negation, an "
-            "antonym, and a negated antonym. You can also upload a file with the columns "
-            f"{', '.join(Forms._fields)}.",
+        for number in open_project.ask(release_numbers)[:1]:
+            st.button(
+                f"Create from release {number}",
+                key="bench-suite",
+                on_click=_keep_release,
+                args=(number, problem),
+                help="A suite like SemAntoNeg from the test split: anchors with a negation, an "
+                "antonym, and a negated antonym. You can also upload a file with the columns "
+                f"{', '.join(Forms._fields)}.",
+            )
+        st.text_area(
+            "Sentences with “not” before an adjective, one per line",
+            key=_TEXT,
+            max_chars=LONGEST,
+            placeholder="The soup is not hot.",
+            help="Builds the same forms as SemAntoNeg: without the negator, with the adjective's "
+            "antonym from WordNet, and both. A line with two tab-separated sentences is a "
+            "paraphrase pair, of which one must be negated.",
         )
-
-
-def _of_sentences(problem: str) -> None:
-    st.text_area(
-        "Sentences with “not” before an adjective, one per line",
-        key=_TEXT,
-        max_chars=LONGEST,
-        placeholder="The soup is not hot.",
-        help="Builds the same forms as SemAntoNeg: without the negator, with the adjective's "
-        "antonym from WordNet, and both. A line with two tab-separated sentences is a "
-        "paraphrase pair, of which one must be negated.",
-    )
-    st.button("Create forms", key="bench-suite-turn", on_click=_turn, args=(problem,))
+        st.button("Create forms", key="bench-suite-turn", on_click=_turn, args=(problem,))
 
 
 def read_over(problem: str) -> None:
@@ -240,8 +217,7 @@ def _turn(problem: str) -> None:
 
 def _keep_release(number: int, problem: str) -> None:
     with error_messages.kept_for(problem):
-        made = written(open_project.ask(of_release, number))
-        _keep_suite(f"release-{number}-suite.jsonl", made)
+        _keep_suite(f"release-{number}-suite.jsonl", written(open_project.ask(of_release, number)))
 
 
 def _keep_forms(edited: pd.DataFrame, problem: str) -> None:

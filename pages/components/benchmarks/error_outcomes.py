@@ -1,6 +1,6 @@
 """Errors of models in a benchmark: outcomes of its items, and scores of its parts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,12 +8,11 @@ import streamlit as st
 
 from pages.components.benchmarks import outcome_charts
 from pages.components.benchmarks.names import BREAKDOWNS, RIGHT_OUTCOME, SAID, outcome
-from pages.components.benchmarks.outcome_charts import Box, PartBar
 from pages.components.shared.charts import plot, shares
 from pages.components.shared.shell import open_project
-from training.benchmarks.definition import Benchmark, Result
+from training.benchmarks.definition import Benchmark, PartScore, Result
+from training.benchmarks.results.queries import Scored
 from training.benchmarks.results.single_items import grades
-from training.benchmarks.scorers.interface import Prompts
 from training.benchmarks.tasks.own_families import NEGATIVE, PAIRS, POSITIVE
 
 MOST_PARTS = 12
@@ -23,37 +22,16 @@ COMPARED = 2
 """Most models side by side if each has several bars."""
 
 
-class ResultSummary(NamedTuple):
-    """A model's result without its items.
-
-    Attributes:
-        label: the model's name in charts.
-        outcomes, figures: as in a `Result`.
-    """
-
-    label: str
-    outcomes: Mapping[str, int]
-    figures: Mapping[str, float]
-
-
 class BenchmarkSide(NamedTuple):
-    """A model's result in the benchmark.
+    """A model's result in the benchmark: as stored, and with its items."""
 
-    Attributes:
-        label: the model's name in charts.
-        model, architecture, prompts: as in results.
-    """
-
-    label: str
+    row: Scored
     result: Result
-    model: str
-    architecture: str
-    prompts: Prompts
 
 
 def show(
     benchmark: type[Benchmark[Any]],
-    every: Sequence[ResultSummary],
+    every: Sequence[Scored],
     *,
     chosen: Sequence[BenchmarkSide],
 ) -> None:
@@ -77,11 +55,11 @@ def show(
     _figures(every)
 
 
-def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -> None:
+def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[Scored]) -> None:
     parts = [
         share._replace(outcome=outcome(share.outcome))
         for one in every
-        for share in outcome_charts.shares_of(one.label, one.outcomes)
+        for share in outcome_charts.shares_of(one.title, one.summary["outcomes"])
     ]
     right = RIGHT_OUTCOME.get(benchmark.id, next(iter(benchmark.outcomes), ""))
     plot.chart_to_save(
@@ -98,7 +76,7 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -
 
 def _grades(chosen: Sequence[BenchmarkSide]) -> None:
     boxes = [
-        Box(grade.name, side.label, grade.n, *grade.quantiles)
+        outcome_charts.Box(grade.name, side.row.title, grade.n, *grade.quantiles)
         for side in chosen[:COMPARED]
         for grade in grades(side.result)
     ]
@@ -116,7 +94,7 @@ def _breakdown(name: str, chosen: Sequence[BenchmarkSide]) -> None:
     names = _part_names(name)
     largest = sorted(chosen[0].result.breakdowns[name].items(), key=lambda part: -part[1].n)
     bars = [
-        PartBar(names(value), side.label, part.score, part.n)
+        outcome_charts.PartBar(names(value), side.row.title, part.score, part.n)
         for value, _ in largest[:MOST_PARTS]
         for side in chosen[:COMPARED]
         if (part := side.result.breakdowns.get(name, {}).get(value)) is not None
@@ -137,8 +115,8 @@ def _breakdown(name: str, chosen: Sequence[BenchmarkSide]) -> None:
 def _table(
     name: str, values: Sequence[str], chosen: Sequence[BenchmarkSide], names: Callable[[str], str]
 ) -> list[dict[str, object]]:
-    parts = {side.label: side.result.breakdowns.get(name, {}) for side in chosen}
-    first = parts[chosen[0].label]
+    parts = {side.row.title: side.result.breakdowns.get(name, {}) for side in chosen}
+    first = parts[chosen[0].row.title]
     return [
         {"Part": names(value), "Items": first[value].n}
         | {
@@ -164,15 +142,17 @@ def _pairs(side: BenchmarkSide) -> None:
     found = {
         tuple(value.split(">", 1)): part for value, part in side.result.breakdowns[PAIRS].items()
     }
-    down, across = (sorted({pair[at] for pair in found}, key=_place(labels)) for at in (0, 1))
+    order = {type_id: number for number, type_id in enumerate(labels)}
+    down, across = (
+        sorted({pair[at] for pair in found}, key=lambda of: (order.get(of, len(order)), of))
+        for at in (0, 1)
+    )
+    none = PartScore(0.0, 0)
     cells = [
-        shares.HeatCell(
-            labels.get(good, good),
-            bad,
-            *_of(found.get((good, bad))),
-        )
+        shares.HeatCell(labels.get(good, good), bad, round(part.score * part.n / 100), part.n)
         for good in down
         for bad in across
+        for part in (found.get((good, bad), none),)
     ]
     plot.chart_to_save(
         partial(
@@ -188,30 +168,21 @@ def _pairs(side: BenchmarkSide) -> None:
         "type",
     )
     st.text(
-        f"{side.label}: share of pairs in which the positive (rows) is closer to the anchor than "
-        "the negative (columns)."
+        f"{side.row.title}: share of pairs in which the positive (rows) is closer to the anchor "
+        "than the negative (columns)."
     )
 
 
-def _place(labels: Mapping[str, str]) -> Callable[[str], tuple[int, str]]:
-    """Sort by the taxonomy's order; unknown types come last."""
-    places = {type_id: number for number, type_id in enumerate(labels)}
-    return lambda type_id: (places.get(type_id, len(places)), type_id)
-
-
-def _of(part: Any) -> tuple[int, int]:
-    return (0, 0) if part is None else (round(part.score * part.n / 100), part.n)
-
-
-def _figures(every: Sequence[ResultSummary]) -> None:
+def _figures(every: Sequence[Scored]) -> None:
     """More numbers from the papers' error analyses, one row per model."""
-    names = list(dict.fromkeys(name for one in every for name in one.figures))
+    names = list(dict.fromkeys(name for one in every for name in one.summary["figures"]))
     if not names:
         return
     st.header("Mean similarity and standard deviation", anchor=False)
     st.dataframe(
         [
-            {"Model": one.label} | {_figure(name): one.figures.get(name) for name in names}
+            {"Model": one.title}
+            | {_figure(name): one.summary["figures"].get(name) for name in names}
             for one in every
         ],
         hide_index=True,

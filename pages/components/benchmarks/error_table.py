@@ -1,17 +1,15 @@
 """Single items of a benchmark: the ones that a model got wrong, with their texts and scores."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from curation.formatting import counted
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
-from pages.components.benchmarks import single_item
-from pages.components.benchmarks.error_outcomes import BenchmarkSide
-from pages.components.benchmarks.names import BREAKDOWNS, outcome
-from pages.components.benchmarks.single_item import LABELS
+from pages.components.benchmarks import error_outcomes, names, single_item
+from pages.components.shared import tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.definition import Benchmark, ItemResult
@@ -53,7 +51,9 @@ _AGREEMENTS = {
 }
 
 
-def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key: str) -> None:
+def draw(
+    benchmark: type[Benchmark[Any]], sides: Sequence[error_outcomes.BenchmarkSide], *, key: str
+) -> None:
     """The filters, the list, and the selected item.
 
     Args:
@@ -72,9 +72,11 @@ def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key
         st.caption("Select a row to see its texts and scores.")
 
 
-def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) -> ItemFilter:
+def _filters(
+    benchmark: type[Benchmark[Any]], sides: Sequence[error_outcomes.BenchmarkSide]
+) -> ItemFilter:
     result = sides[0].result
-    counts = {outcome(name): name for name, number in result.outcomes.items() if number}
+    counts = {names.outcome(name): name for name, number in result.outcomes.items() if number}
     row = st.container(horizontal=True, vertical_alignment="bottom", key="bench-filters")
     chosen, agreement = ALL, ANY
     if benchmark.kind == "share":
@@ -93,13 +95,13 @@ def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) ->
     return ItemFilter(counts.get(chosen, ""), part, agreement, text.strip())
 
 
-def _part(row: Any, side: BenchmarkSide) -> tuple[str, str] | None:
+def _part(row: Any, side: error_outcomes.BenchmarkSide) -> tuple[str, str] | None:
     """One part of a breakdown."""
     labels = open_project.type_names()
     parts = [
         (breakdown, value)
         for breakdown, values in side.result.breakdowns.items()
-        if breakdown in BREAKDOWNS and breakdown != PAIRS
+        if breakdown in names.BREAKDOWNS and breakdown != PAIRS
         for value in values
     ][:MOST_PARTS]
     if not parts:
@@ -115,21 +117,18 @@ def _part(row: Any, side: BenchmarkSide) -> tuple[str, str] | None:
     return chosen
 
 
-def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key: str) -> None:
+def _list(
+    found: Sequence[ItemOutcomes], sides: Sequence[error_outcomes.BenchmarkSide], *, key: str
+) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         shown = f"; the list shows the first {SHOWN}" if len(found) > SHOWN else ""
         st.text(f"{counted(len(found), 'item')}{shown}.", width="content")
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(found)),
-            "hedgerow-items.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: as_table(found),
+            "hedgerow-items",
             key="bench-items-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             disabled=not found,
         )
     if not found:
@@ -138,6 +137,7 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
     keys = [item.first.key for item in found[:SHOWN]]
     picked = [at for at, name in enumerate(keys) if name == st.query_params.get(PICKED)]
     widget = f"bench-items-{key}"
+    number = st.column_config.NumberColumn(format="%.3f", width=90)
     st.dataframe(
         [_line(item) for item in found[:SHOWN]],
         hide_index=True,
@@ -146,27 +146,22 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
         on_select=lambda: _pick(widget, keys),
         placeholder="–",
         selection_default={"selection": {"rows": picked[:1], "columns": [], "cells": []}},
-        column_config=_columns(found[0]),
+        column_config={"A": number, "B": number} if found[0].first.gold is not None else {},
         height="auto" if len(found) < 11 else 400,
     )
-
-
-def _columns(item: ItemOutcomes) -> dict[str, Any]:
-    number = st.column_config.NumberColumn(format="%.3f", width=90)
-    return {"A": number, "B": number} if item.first.gold is not None else {}
 
 
 def _line(item: ItemOutcomes) -> dict[str, object]:
     """A table row: human and model scores of a pair, or the outcome and the closest wrong text."""
     row, other = item
     line: dict[str, object] = {"Item": row.key}
-    texts = [(LABELS.get(name, name), text) for name, text in row.texts.items()]
+    texts = [(single_item.LABELS.get(name, name), text) for name, text in row.texts.items()]
     if row.gold is not None:
         line |= {"Human score": row.gold, "A": row.scores[0]}
         line |= {"B": other.scores[0]} if other is not None else {}
         return line | dict(texts)
-    line["A"] = outcome(row.outcome)
-    line |= {"B": outcome(other.outcome)} if other is not None else {}
+    line["A"] = names.outcome(row.outcome)
+    line |= {"B": names.outcome(other.outcome)} if other is not None else {}
     line |= dict(texts[:1])
     near = nearest(row)
     return line | ({"Closest wrong, model A": row.texts[near.candidate]} if near else {})
@@ -181,18 +176,18 @@ def _pick(widget: str, keys: Sequence[str]) -> None:
         st.query_params.pop(PICKED, None)
 
 
-def _item(item: ItemOutcomes, sides: Sequence[BenchmarkSide]) -> None:
+def _item(item: ItemOutcomes, sides: Sequence[error_outcomes.BenchmarkSide]) -> None:
     rows = [item.first, *([item.second] if item.second else [])]
     single_item.draw(
-        [single_item.ItemSide(letter, row) for letter, row in zip("AB", rows, strict=False)],
+        dict(zip("AB", rows, strict=False)),
         open_project.type_names(),
     )
     for letter, side, row in zip("AB", sides, rows, strict=False):
-        if side.architecture == LateInteraction.architecture:
+        if side.row.architecture == LateInteraction.architecture:
             _tokens(letter, side, row)
 
 
-def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
+def _tokens(letter: str, side: error_outcomes.BenchmarkSide, row: ItemResult) -> None:
     """The token matches of a pair, on demand, because the model must be loaded."""
     pairs = [(one.query, one.candidate) for one in compared(row)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -200,7 +195,9 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
             f"Tokens, model {letter}",
             pairs,
             key=f"bench-pair-{letter}",
-            format_func=lambda pair: " × ".join(LABELS.get(name, name) for name in pair),
+            format_func=lambda pair: " × ".join(
+                single_item.LABELS.get(name, name) for name in pair
+            ),
             width=320,
         )
         asked = st.toggle("Show the token map", key=f"bench-tokens-{letter}")
@@ -211,24 +208,18 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
             matrix = open_project.ask(
                 token_matrix,
                 open_project.settings(),
-                side.model,
+                side.row.model,
                 row.texts[query],
                 row.texts[candidate],
-                prompts=side.prompts,
+                prompts=side.row.prompts,
             )
     except HedgerowError as error:
         error_messages.show(str(error), key=f"bench-tokens-{letter}")
         return
-    dark = st.context.theme.type == "dark"
-    plot.chart(
-        single_item.token_chart(matrix, dark=dark),
-        key=f"bench-token-map-{letter}",
-        alt="Similarity of the tokens of the two texts",
-    )
-    plot.save_buttons(
-        lambda: single_item.token_chart(matrix, dark=False),
-        name="tokens",
-        key=f"save-tokens-{letter}",
+    plot.chart_to_save(
+        partial(single_item.token_chart, matrix),
+        name=f"tokens-{letter.lower()}",
+        alt_text="Similarity of the tokens of the two texts",
     )
     st.caption(
         f"The score, {matrix.score:.2f}, is the sum of the framed cells: the best match in the "

@@ -6,15 +6,13 @@ from typing import Any
 import streamlit as st
 
 from curation.formatting import counted
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
-from pages.components.benchmarks import error_outcomes, error_table, scores_section
-from pages.components.benchmarks.error_outcomes import BenchmarkSide, ResultSummary
+from pages.components.benchmarks import error_outcomes, error_table, scores_section, single_item
 from pages.components.benchmarks.names import BREAKDOWNS
-from pages.components.benchmarks.single_item import LABELS
+from pages.components.shared import tables
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import benchmark
-from training.benchmarks.definition import Benchmark, Result
+from training.benchmarks.definition import Benchmark
 from training.benchmarks.results.common_errors import CommonErrors, common_errors
 from training.benchmarks.results.common_errors import error_table as common_error_table
 from training.benchmarks.results.queries import (
@@ -58,15 +56,10 @@ def draw() -> None:
     if not sides:
         return
     st.text(_in_words(kind, chosen[0]))
-    every = [_summary(row) for row in [*chosen, *others][:MOST_MODELS]]
-    error_outcomes.show(kind, every, chosen=sides)
+    error_outcomes.show(kind, [*chosen, *others][:MOST_MODELS], chosen=sides)
     if kind.kind == "share":
         shared_errors([*chosen, *others])
     error_table.draw(kind, sides, key="-".join(str(row.id) for row in chosen))
-
-
-def _summary(row: Scored) -> ResultSummary:
-    return ResultSummary(row.title, row.summary["outcomes"], row.summary["figures"])
 
 
 def _choose(rows: Sequence[Scored]) -> list[Scored]:
@@ -96,7 +89,7 @@ def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | N
     return others.index(title) if title in others else None
 
 
-def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
+def _sides(rows: Sequence[Scored]) -> list[error_outcomes.BenchmarkSide]:
     """The results with their items; reports missing or damaged ones and leaves them out."""
     found = []
     for row in rows:
@@ -105,8 +98,7 @@ def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
         except HedgerowError as error:
             error_messages.show(f"{row.title}: {error}", key=f"bench-result-{row.id}")
             continue
-        side = BenchmarkSide(row.title, result, row.model, row.architecture, row.prompts)
-        found.append(side)
+        found.append(error_outcomes.BenchmarkSide(row, result))
     return found
 
 
@@ -163,16 +155,13 @@ def shared_errors(rows: Sequence[Scored]) -> None:
         )
     try:
         with st.spinner("Reading the results."):
-            results = {title: _result(by_title[title]) for title in chosen}
+            folder = open_project.settings().data_folder
+            results = {title: full_result(folder, by_title[title]) for title in chosen}
         found = common_errors(results, least=int(least))
     except HedgerowError as error:
         error_messages.show(str(error), key="bench-common")
         return
     _show(found)
-
-
-def _result(row: Scored) -> Result:
-    return full_result(open_project.settings().data_folder, row)
 
 
 def _show(found: CommonErrors) -> None:
@@ -186,15 +175,10 @@ def _show(found: CommonErrors) -> None:
             f"models{shown}.",
             width="content",
         )
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*common_error_table(found)),
-            "hedgerow-common-errors.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: common_error_table(found),
+            "hedgerow-common-errors",
             key="bench-common-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             disabled=not found.errors,
         )
     if not found.errors:
@@ -204,7 +188,10 @@ def _show(found: CommonErrors) -> None:
             {
                 "Item": error.row.key,
                 "Models wrong": len(error.wrong),
-                **{LABELS.get(name, name): text for name, text in error.row.texts.items()},
+                **{
+                    single_item.LABELS.get(name, name): text
+                    for name, text in error.row.texts.items()
+                },
             }
             for error in found.errors[:SHOWN]
         ],

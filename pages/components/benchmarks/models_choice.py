@@ -11,8 +11,7 @@ from curation.generation.prompts import MEASURING, MeasuringName, PromptName, pr
 from curation.generation.request import Budget, Price
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared import model_choice, prompt_editor, run_cost
-from pages.components.shared.formatting import plain
+from pages.components.shared import formatting, model_choice, prompt_editor, run_cost
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.results.queries import NEGATION, newest
 from training.benchmarks.runs.measured_models import (
@@ -29,19 +28,7 @@ from training.models.display_names import choice_names
 from training.models.finetuned import finetuned_folders
 from training.models.known import model_choice as known_models
 
-AS_ITS_FILES_SAY = "as in the model's files"
-
 _KEY = "bench"
-
-_HELP = (
-    "Choose models of this project. For any other, type the folder of a sentence-transformers "
-    "model or its name on the model hub and press Enter. The folder of a language model or its "
-    "LoRA adapter works, too. For DPR, type QUESTION_MODEL+CONTEXT_MODEL."
-)
-
-_PROMPT_HELP = (
-    "Text before each {0} of NevIR and ExcluIR. Leave it empty to use the model's own prompt."
-)
 
 
 class ChosenModels(NamedTuple):
@@ -64,7 +51,10 @@ def choose_models() -> ChosenModels:
         default=[choice.after, DEFAULT_ENCODER],
         key=f"{_KEY}-models",
         accept_new_options=True,
-        help=_HELP,
+        help="Choose models of this project. For any other, type the folder of a "
+        "sentence-transformers model or its name on the model hub and press Enter. The folder of "
+        "a language model or its LoRA adapter works, too. For DPR, type "
+        "QUESTION_MODEL+CONTEXT_MODEL.",
         persist_state="session",
         placeholder="Choose models, or type a folder or a name on the model hub",
     )
@@ -77,7 +67,7 @@ def choose_models() -> ChosenModels:
         baselines = st.pills(
             "Baselines",
             [key for key, kind in scorers.items() if kind.takes == "nothing"],
-            format_func=lambda key: plain(BASELINES.get(key, key)),
+            format_func=lambda key: formatting.plain(BASELINES.get(key, key)),
             selection_mode="multi",
             key=f"{_KEY}-baselines",
             persist_state="session",
@@ -126,31 +116,31 @@ def _with_detail(name: str, architectures: Sequence[str]) -> dict[str, Any]:
             st.text(name, width="stretch")
             chosen = st.selectbox(
                 "Architecture",
-                [AS_ITS_FILES_SAY, *(key for key in architectures if key != CHAT)],
+                [model_choice.AS_ITS_FILES_SAY, *(key for key in architectures if key != CHAT)],
                 key=f"{_KEY}-kind-{name}",
                 label_visibility="collapsed",
                 width=230,
                 persist_state="session",
             )
         with st.container(horizontal=True):
-            prompts = {side: _prompt(name, side) for side in Prompts._fields}
+            prompts = {
+                side: st.text_area(
+                    f"{side.capitalize()} prompt",
+                    key=f"{_KEY}-{side}-prompt-{name}",
+                    height=68,
+                    max_chars=MAX_PROMPT,
+                    placeholder="the model's own",
+                    help=f"Text before each {side} of NevIR and ExcluIR. Leave it empty to use the "
+                    "model's own prompt.",
+                    persist_state="session",
+                )
+                for side in Prompts._fields
+            }
     return {
         "name": name,
-        "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen,
+        "architecture": "" if chosen == model_choice.AS_ITS_FILES_SAY else chosen,
         **{f"{side}_prompt": prompt or None for side, prompt in prompts.items()},
     }
-
-
-def _prompt(name: str, side: str) -> str:
-    return st.text_area(
-        f"{side.capitalize()} prompt",
-        key=f"{_KEY}-{side}-prompt-{name}",
-        height=68,
-        max_chars=MAX_PROMPT,
-        placeholder="the model's own",
-        help=_PROMPT_HELP.format(side),
-        persist_state="session",
-    )
 
 
 def _chat() -> ChosenModels:
@@ -188,10 +178,6 @@ def _chat() -> ChosenModels:
 # -- Choosing prompt versions for language models -------------------------------------------------
 
 
-NEWEST = 0
-"""Used for "newest"; None would not be kept between sections."""
-
-
 def choose_prompts() -> dict[str, int]:
     """Draw the boxes; returns the versions other than the newest, by prompt."""
     with st.expander("Prompts for language models", icon=":material/chat:"):
@@ -203,12 +189,12 @@ def choose_prompts() -> dict[str, int]:
         for place, name in zip(st.columns(len(MEASURING)), MEASURING, strict=True):
             version = place.selectbox(
                 PROMPT_LABELS[name],
-                [NEWEST, *open_project.ask(prompt_ids, name)],
-                format_func=lambda v: "Newest" if v == NEWEST else f"Version {v}",
+                [model_choice.NEWEST, *open_project.ask(prompt_ids, name)],
+                format_func=lambda v: "Newest" if v == model_choice.NEWEST else f"Version {v}",
                 key=f"bench-version-of-{name}",
                 persist_state="session",
             )
-            if version != NEWEST:
+            if version != model_choice.NEWEST:
                 chosen[str(name)] = int(version)
     return chosen
 

@@ -1,19 +1,16 @@
 """SemAntoNeg by training objective: the paper's Figure 1, with the user's models marked."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared.charts import plot
+from pages.components.shared import tables
+from pages.components.shared.charts import grammar, plot, similarity_bars
 from pages.components.shared.charts.palette import palette
-from pages.components.shared.charts.similarity_bars import LABEL_WIDTH, groups
-from pages.components.shared.formatting import decimals
 from training.benchmarks.results.queries import Scored
 from training.benchmarks.results.semantoneg_analyses import (
     GROUP_HEAD,
@@ -52,37 +49,35 @@ def draw(rows: Sequence[Scored]) -> None:
         "A model that is published under two names counts twice. Published accuracies are over "
         f"{SemAntoNeg.published_items:,} items, yours over {own[0].n:,}."
     )
-    head = [name.capitalize() for name in GROUP_HEAD]
-    lines = [dict(zip(head, row, strict=True)) for row in group_rows(found)]
     st.dataframe(
-        decimals(lines, 1),
+        tables.decimals(_as_dicts(GROUP_HEAD, group_rows(found)), 1),
         hide_index=True,
         key="objective-groups",
         column_config={"Least": "Minimum", "Most": "Maximum"},
     )
     with st.expander(f"All {len(every)} models", icon=":material/table:", key="objective-all"):
-        head = [name.capitalize() for name in MODEL_HEAD]
-        lines = [dict(zip(head, row, strict=True)) for row in model_rows(every)]
-        items = st.column_config.NumberColumn(format="localized")
         st.dataframe(
-            decimals(lines, 1),
+            tables.decimals(_as_dicts(MODEL_HEAD, model_rows(every)), 1),
             hide_index=True,
             key="objective-models",
-            column_config={"Items": items},
+            column_config={"Items": tables.COUNT},
         )
-    tables = {"Groups": (GROUP_HEAD, group_rows(found)), "Models": (MODEL_HEAD, model_rows(every))}
+    files = {
+        "Groups": lambda: (GROUP_HEAD, group_rows(found)),
+        "Models": lambda: (MODEL_HEAD, model_rows(every)),
+    }
     with st.container(horizontal=True):
-        for label, (names, cells) in tables.items():
-            st.download_button(
-                f"{label} (CSV)",
-                csv_bytes(names, cells),
-                f"hedgerow-objectives-{label.lower()}.csv",
-                "text/csv",
+        for label, made in files.items():
+            tables.csv_button(
+                made,
+                f"hedgerow-objectives-{label.lower()}",
                 key=f"objective-csv-{label.lower()}",
-                type="tertiary",
-                icon=":material/download:",
-                on_click="ignore",
+                label=f"{label} (CSV)",
             )
+
+
+def _as_dicts(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[dict[str, object]]:
+    return [dict(zip(map(str.capitalize, head), row, strict=True)) for row in rows]
 
 
 # -- SemAntoNeg's accuracy by training objective as a chart, a pure function of tidy rows ---------
@@ -117,59 +112,50 @@ def objective_chart(
     colours = palette(dark=dark)
     shown = [model for model in models if not model.published or model.objective != OTHER]
     rows = _rows(shown)
-    y = groups("row", rows)
+    y = grammar.groups("row", rows)
     x = alt.X(
         "accuracy:Q",
         title="accuracy",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
     )
-    boxes = _frame(
+    boxes = pd.DataFrame(
         [group._asdict() | {"row": group.objective} for group in found],
-        "row",
-        "objective",
-        "mean",
-        "lower",
-        "upper",
+        columns=["row", *ObjectiveGroup._fields],
     )
-    table = _frame([model._asdict() | {"row": _row(model)} for model in shown])
-    columns = [
-        alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("accuracy:Q", title="Accuracy", format=".1f"),
-    ]
-    band = (
-        alt.Chart(boxes)
-        .mark_bar(height={"band": 0.6}, color=colours.sequential[2])
-        .encode(
-            y=y,
-            x=alt.X("lower:Q", title="accuracy"),
-            x2="upper:Q",
-            tooltip=[
-                alt.Tooltip("objective:N", title="Objective"),
-                alt.Tooltip("models:Q", title="Published models"),
-                alt.Tooltip("mean:Q", title="Mean", format=".1f"),
-                alt.Tooltip("variance:Q", title="Variance", format=".1f"),
-            ],
-        )
+    table = pd.DataFrame(
+        [model._asdict() | {"row": _row(model)} for model in shown],
+        columns=["row", *ModelAccuracy._fields],
     )
-    means = (
-        alt.Chart(boxes)
-        .mark_tick(thickness=3, height={"band": 0.75}, color=colours.ink)
-        .encode(y=y, x=alt.X("mean:Q", title="accuracy"))
+    of_groups = alt.Chart(boxes).encode(y=y)
+    band = of_groups.mark_bar(height={"band": 0.6}, color=colours.sequential[2]).encode(
+        x=alt.X("lower:Q", title="accuracy"),
+        x2="upper:Q",
+        tooltip=grammar.tips(
+            ("objective:N", "Objective"),
+            ("models:Q", "Published models"),
+            ("mean:Q", "Mean", ".1f"),
+            ("variance:Q", "Variance", ".1f"),
+        ),
     )
-    base = alt.Chart(table).encode(y=y, x=x, tooltip=columns)
-    ticks = base.transform_filter("datum.published").mark_tick(
+    means = of_groups.mark_tick(thickness=3, height={"band": 0.75}, color=colours.ink).encode(
+        x=alt.X("mean:Q", title="accuracy")
+    )
+    of_models = alt.Chart(table).encode(
+        y=y, x=x, tooltip=grammar.tips(("model:N", "Model"), ("accuracy:Q", "Accuracy", ".1f"))
+    )
+    ticks = of_models.transform_filter("datum.published").mark_tick(
         thickness=1.5, height={"band": 0.35}, color=colours.quiet
     )
-    own = base.transform_filter("!datum.published")
-    points = own.mark_point(size=110, filled=True, opacity=1, shape="diamond", color=colours.before)
+    points = of_models.transform_filter("!datum.published").mark_point(
+        size=110, filled=True, opacity=1, shape="diamond", color=colours.before
+    )
     guess = (
         alt.Chart(pd.DataFrame([{"chance": chance}]))
         .mark_rule(strokeDash=[4, 3], color=colours.quiet)
         .encode(x=alt.X("chance:Q", title="accuracy"))
     )
-    chart: Any = alt.layer(guess, band, ticks, means, points)
-    return chart.properties(height=ROW * len(rows) + AROUND)
+    return grammar.layered(guess, band, ticks, means, points, height=ROW * len(rows) + AROUND)
 
 
 def _rows(models: Sequence[ModelAccuracy]) -> list[str]:
@@ -186,9 +172,7 @@ def _row(model: ModelAccuracy) -> str:
     """The label of the row that shows a model; a long name has several lines."""
     if model.published:
         return model.objective
-    lines = textwrap.wrap(model.model, LABEL_WIDTH, max_lines=NAME_LINES, placeholder=" …")
+    lines = textwrap.wrap(
+        model.model, similarity_bars.LABEL_WIDTH, max_lines=NAME_LINES, placeholder=" …"
+    )
     return "\n".join(lines)
-
-
-def _frame(rows: Sequence[dict[str, Any]], *names: str) -> pd.DataFrame:
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(names))

@@ -5,22 +5,15 @@ Altair would check each value of a list against its schema.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import altair as alt
 import pandas as pd
 
 from curation.formatting import counted
+from pages.components.shared.charts import grammar
 from pages.components.shared.charts.palette import ERRORS, LIGHT, Palette, palette
-from pages.components.shared.charts.similarity_bars import (
-    AROUND,
-    LEGEND_ROW,
-    WHOLE_BAND,
-    groups,
-    legend,
-    side_by_side,
-    sized,
-)
+from pages.components.shared.charts.shares import stacked
 
 WIDE_BAR = 34
 """Height in pixels of a bar and its gap, with numbers in its parts."""
@@ -81,70 +74,55 @@ def outcomes(
     found = {share.outcome for share in shares if share.number}
     shown = [name for name in names if name in found or name == right]
     models = list(dict.fromkeys(share.model for share in shares))
-    table = pd.DataFrame([part for model in models for part in _stacked(shares, model, shown)])
-    scale = alt.Scale(domain=shown, range=_paints(names, shown))
-    above = alt.Legend(
-        title=None,
-        orient="top",
-        symbolType="square",
-        columns=1,
-        labelLimit=200,
-        labelColor=colours.ink,
-        symbolStrokeWidth=1,
-        symbolStrokeColor=colours.quiet,
-    )
-    base = alt.Chart(table).encode(
-        y=alt.Y(
-            "model:N",
-            sort=models,
-            title=None,
-            axis=alt.Axis(ticks=False, domain=False, labelLimit=240, labelOverlap=False),
+    numbers = {(share.model, share.outcome): share for share in shares if share.number}
+    table = [
+        part | {"model": model}
+        for model in models
+        for part in stacked(
+            {name: numbers[model, name].number for name in shown if (model, name) in numbers},
+            next(share.of for share in shares if share.model == model),
+        )
+    ]
+    base = alt.Chart(pd.DataFrame(table)).encode(
+        y=alt.Y("model:N", sort=models, title=None, axis=grammar.plain_axis(labelLimit=240)),
+        tooltip=grammar.tips(
+            ("model:N", "Model"),
+            ("outcome:N", "Outcome"),
+            ("number:Q", "Items", ","),
+            ("share:Q", "Share", ".1%"),
         ),
-        tooltip=[
-            alt.Tooltip("model:N", title="Model"),
-            alt.Tooltip("outcome:N", title="Outcome"),
-            alt.Tooltip("number:Q", title="Items", format=","),
-            alt.Tooltip("share:Q", title="Share", format=".1%"),
-        ],
-    )
-    axis = alt.X(
-        "start:Q",
-        title="share of the items",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
     )
     bars = base.mark_bar(height={"band": 0.75}, stroke=colours.quiet, strokeWidth=0.75).encode(
-        x=axis, x2="end:Q", color=alt.Color("outcome:N", scale=scale, legend=above)
+        x=alt.X(
+            "start:Q",
+            title="share of the items",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
+        ),
+        x2="end:Q",
+        color=grammar.colours_of(
+            "outcome:N",
+            shown,
+            _paints(names, shown),
+            alt.Legend(
+                title=None,
+                orient="top",
+                symbolType="square",
+                columns=1,
+                labelLimit=200,
+                labelColor=colours.ink,
+                symbolStrokeWidth=1,
+                symbolStrokeColor=colours.quiet,
+            ),
+        ),
     )
     words = (
         base.transform_filter(f"datum.share >= {LEAST_LABELLED}")
         .mark_text(color=LIGHT.ink, fontSize=12)
         .encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))
     )
-    height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * len(shown)
-    chart: Any = alt.layer(bars, words).properties(height=height)
-    return chart
-
-
-def _stacked(shares: Sequence[Share], model: str, order: Sequence[str]) -> list[dict[str, Any]]:
-    """The parts of a model's bar, from left to right."""
-    own = {share.outcome: share for share in shares if share.model == model}
-    parts, start = [], 0.0
-    for share in (own[name] for name in order if name in own and own[name].number):
-        size = share.number / share.of
-        parts.append(
-            {
-                "model": model,
-                "outcome": share.outcome,
-                "number": share.number,
-                "share": size,
-                "start": start,
-                "middle": start + size / 2,
-                "end": min(1.0, start + size),
-            }
-        )
-        start += size
-    return parts
+    height = len(models) * WIDE_BAR + grammar.AROUND + grammar.LEGEND_ROW * len(shown)
+    return grammar.layered(bars, words, height=height)
 
 
 _UNDECIDED = {"tied": LIGHT.line, "unanswered": LIGHT.paper}
@@ -167,26 +145,28 @@ def parts(bars: Sequence[PartBar], *, dark: bool) -> alt.LayerChart:
         [{**bar._asdict(), "label": labels[bar.part], "series": bar.model} for bar in bars]
     )
     base = alt.Chart(table).encode(
-        y=groups("label", list(labels.values())),
-        yOffset=side_by_side(models),
+        y=grammar.groups("label", list(labels.values())),
+        yOffset=grammar.side_by_side(models),
         x=alt.X(
             "score:Q",
             title="points",
             scale=alt.Scale(domain=[0, 112]),
             axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
         ),
-        tooltip=[
-            alt.Tooltip("part:N", title="Part"),
-            alt.Tooltip("model:N", title="Model"),
-            alt.Tooltip("score:Q", title="Points", format=".1f"),
-            alt.Tooltip("n:Q", title="Items", format=","),
-        ],
+        tooltip=grammar.tips(
+            ("part:N", "Part"),
+            ("model:N", "Model"),
+            ("score:Q", "Points", ".1f"),
+            ("n:Q", "Items", ","),
+        ),
     )
-    drawn = base.mark_bar(height=WHOLE_BAND).encode(color=_models(models, colours))
-    values = base.mark_text(align="left", baseline="middle", dx=5, color=colours.ink).encode(
-        text=alt.Text("score:Q", format=".1f")
+    drawn = base.mark_bar(height=grammar.WHOLE_BAND).encode(color=_models(models, colours))
+    return grammar.grouped(
+        drawn,
+        grammar.numbers(base, colours.ink, "score:Q", ".1f"),
+        labels=labels.values(),
+        bars=len(models),
     )
-    return sized(alt.layer(drawn, values), labels=labels.values(), bars=len(models))
 
 
 def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
@@ -199,15 +179,15 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
         [{**box._asdict(), "label": labels[box.grade], "series": box.model} for box in found]
     )
     base = alt.Chart(table).encode(
-        y=groups("label", [labels[grade] for grade in grades]),
-        yOffset=side_by_side(models),
+        y=grammar.groups("label", [labels[grade] for grade in grades]),
+        yOffset=grammar.side_by_side(models),
         color=_models(models, colours),
-        tooltip=[
-            alt.Tooltip("grade:N", title="Human judgement"),
-            alt.Tooltip("model:N", title="Model"),
-            alt.Tooltip("n:Q", title="Pairs", format=","),
-            *(alt.Tooltip(f"{name}:Q", title=title, format=".1%") for name, title in _QUANTILES),
-        ],
+        tooltip=grammar.tips(
+            ("grade:N", "Human judgement"),
+            ("model:N", "Model"),
+            ("n:Q", "Pairs", ","),
+            *((f"{name}:Q", title, ".1%") for name, title in grammar.QUANTILES.items()),
+        ),
     )
     axis = alt.X(
         "least:Q",
@@ -215,33 +195,16 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format=".0%"),
     )
-    chart = alt.layer(
-        base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q"),
-        base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q"),
-        base.mark_tick(thickness=3, height=WHOLE_BAND).encode(
-            x="median:Q", color=alt.value(colours.ink)
-        ),
+    return grammar.grouped(
+        *grammar.boxes(base, colours, axis), labels=labels.values(), bars=len(models)
     )
-    return sized(chart, labels=labels.values(), bars=len(models))
-
-
-_QUANTILES = (
-    ("median", "Median"),
-    ("lower", "25th percentile"),
-    ("upper", "75th percentile"),
-    ("least", "10th percentile"),
-    ("most", "90th percentile"),
-)
 
 
 def _models(names: list[str], colours: Palette) -> alt.Color:
     """The first model is orange, the second blue, like before and after."""
-    paints = [colours.before, colours.after][: len(names)]
-    paints = [colours.after] if len(names) == 1 else paints
-    scale = alt.Scale(domain=names, range=paints)
-    above = legend(colours.ink)
-    above.labelLimit = LONGEST_LABEL
-    return alt.Color("series:N", scale=scale, legend=above)
+    paints = [colours.after] if len(names) == 1 else [colours.before, colours.after]
+    above = grammar.legend(colours.ink, labelLimit=LONGEST_LABEL)
+    return grammar.colours_of("series:N", names, paints[: len(names)], above)
 
 
 def shares_of(model: str, counts: Mapping[str, int]) -> list[Share]:

@@ -8,12 +8,10 @@ import streamlit as st
 from curation.formatting import counted
 from curation.generation.run_report import listed
 from db.errors import HedgerowError
-from pages.components.benchmarks import names, objective_section
-from pages.components.benchmarks.models_choice import PROMPT_LABELS
+from pages.components.benchmarks import models_choice, names, objective_section
 from pages.components.shared import links, scores
 from pages.components.shared.charts import negation_and_ability
 from pages.components.shared.charts import plot as saved
-from pages.components.shared.charts.negation_and_ability import Dot
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.catalogue import NEGATION_AVERAGE, all_benchmarks
 from training.benchmarks.results.paper_tables import Line, paper_of, shortened
@@ -167,7 +165,17 @@ def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {column.title: column.key for column in general}
         chosen = st.selectbox("General ability", list(names), key="bench-general-of", width=260)
-    dots = _dots(made, negation, names[chosen])
+    started = {line.model: line.base for line in made if not line.published}
+    dots = [
+        negation_and_ability.Dot(
+            point.model,
+            point.negation,
+            point.general,
+            "" if point.published else started.get(point.model, ""),
+            point.published,
+        )
+        for point in points(made, negation=negation, general=names[chosen])
+    ]
     if not dots:
         st.text(f"No model has scores for both {title} and {chosen}.")
         return
@@ -195,20 +203,6 @@ def _negation(found: Sequence[ScoreColumn]) -> tuple[list[str], str]:
         help=f"The negation average needs all four: {', '.join(NEGATION_AVERAGE)}.",
     )
     return chosen, "mean of " + ", ".join(names[key].title for key in chosen)
-
-
-def _dots(made: Sequence[Line], negation: Sequence[str], general: str) -> list[Dot]:
-    started = {line.model: line.base for line in made if not line.published}
-    return [
-        Dot(
-            point.model,
-            point.negation,
-            point.general,
-            "" if point.published else started.get(point.model, ""),
-            point.published,
-        )
-        for point in points(made, negation=negation, general=general)
-    ]
 
 
 # -- Paired test of two models on the same items --------------------------------------------------
@@ -334,10 +328,8 @@ def asked_table(rows: Sequence[Scored]) -> None:
 
 
 def _prompt(row: Scored) -> str:
-    label = next(
-        (title for name, title in PROMPT_LABELS.items() if name == row.asked["prompt"]), ""
-    )
-    version = row.asked["version"]
+    labels = {str(name): title for name, title in models_choice.PROMPT_LABELS.items()}
+    label, version = labels.get(row.asked["prompt"], ""), row.asked["version"]
     return f"{label}, version {version}" if version else label
 
 

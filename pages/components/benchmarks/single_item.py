@@ -3,8 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -12,9 +11,9 @@ from markupsafe import Markup
 
 from curation.diagnostics.surface import marks
 from pages.components.benchmarks.names import outcome
-from pages.components.shared import card, formatting, links
+from pages.components.shared import formatting, links
+from pages.components.shared.charts.grammar import layered, plain_axis, tips
 from pages.components.shared.charts.palette import Palette, palette
-from pages.components.shared.formatting import diff, join
 from training.benchmarks.definition import ItemResult
 from training.benchmarks.results.single_items import ComparedTexts, compared, right_candidates
 from training.benchmarks.scorers.late_interaction import TokenMatrix
@@ -46,36 +45,28 @@ BESIDE: Mapping[str, str] = {"q2": "q1", "doc2": "doc1"}
 ANSWERS: Mapping[str, str] = {"doc1": "answers query 1", "doc2": "answers query 2"}
 
 
-class ItemSide(NamedTuple):
-    """A model's letter, and its scores of the item."""
-
-    letter: str
-    row: ItemResult
-
-
-def draw(sides: Sequence[ItemSide], type_names: Mapping[str, str]) -> None:
+def draw(sides: Mapping[str, ItemResult], type_names: Mapping[str, str]) -> None:
     """Draw an item with the scores of one or two models.
 
     Args:
-        sides: the first one's scores order the texts.
+        sides: a model's letter → its scores of the item. The first one's order the texts.
         type_names: labels of variant types.
     """
-    row = sides[0].row
+    row = next(iter(sides.values()))
     parts = [_text(row, name, sides, type_names) for name in _order(row)]
     formatting.emit(
         Markup('<div class="hg-card hg-siblings hg-item">{}{}</div>').format(
-            _outcomes(sides), join(parts)
+            _outcomes(sides, row.gold), formatting.join(parts)
         )
     )
 
 
-def _outcomes(sides: Sequence[ItemSide]) -> Markup:
-    outcomes = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
-    gold = sides[0].row.gold
+def _outcomes(sides: Mapping[str, ItemResult], gold: float | None) -> Markup:
+    outcomes = [f"{letter}: {outcome(row.outcome)}" for letter, row in sides.items()]
     if gold is not None:
         outcomes.append(f"people: {gold:g}")
     return Markup('<div class="hg-head">{}</div>').format(
-        join(Markup("<span>{}</span>").format(part) for part in outcomes)
+        formatting.join(Markup("<span>{}</span>").format(part) for part in outcomes)
     )
 
 
@@ -89,27 +80,20 @@ def _order(row: ItemResult) -> list[str]:
 
 
 def _text(
-    row: ItemResult, name: str, sides: Sequence[ItemSide], type_names: Mapping[str, str]
+    row: ItemResult, name: str, sides: Mapping[str, ItemResult], type_names: Mapping[str, str]
 ) -> Markup:
+    type_id = _NUMBER.sub("", name)  # from the second variant of a type on, they are numbered
+    label = LABELS.get(name) or name.replace(type_id, type_names.get(type_id, type_id), 1)
+    expected = _expected(row, name)
     return Markup(
         '<div class="hg-row"><span class="hg-label">{}{}{}</span><div>{}{}</div></div>'
     ).format(
-        _label(name, type_names),
-        _small(_expected(row, name)),
+        label,
+        Markup("<small>{}</small>").format(expected) if expected else _NOTHING,
         _record(row, name),
         _sentence(row, name),
         _scores(sides, name),
     )
-
-
-def _label(name: str, type_names: Mapping[str, str]) -> str:
-    type_id = _type_of(name)
-    return LABELS.get(name) or name.replace(type_id, type_names.get(type_id, type_id), 1)
-
-
-def _type_of(name: str) -> str:
-    """The label of a variant's type, with a number from the second variant of a type on."""
-    return _NUMBER.sub("", name)
 
 
 def _expected(row: ItemResult, name: str) -> str:
@@ -125,13 +109,11 @@ def _record(row: ItemResult, name: str) -> Markup:
     uid = row.uids.get(name, "")
     if not uid:
         return _NOTHING
-    if name == "anchor":
-        return _link(links.anchor(uid), "Open in Anchors")
-    return _link(card.permalink(quote(uid, safe="")), "Open in Review")
-
-
-def _link(address: str, label: str) -> Markup:
-    return Markup('<small><a href="{}">{}</a></small>').format(address, label)
+    is_anchor = name == "anchor"
+    return Markup('<small><a href="{}">Open in {}</a></small>').format(
+        links.anchor(uid) if is_anchor else links.permalink(uid),
+        "Anchors" if is_anchor else "Review",
+    )
 
 
 def _sentence(row: ItemResult, name: str) -> Markup:
@@ -139,28 +121,30 @@ def _sentence(row: ItemResult, name: str) -> Markup:
     first = next(iter(row.texts))
     alone = name == first or name in BESIDE.values()
     text, other = row.texts[name], row.texts[name if alone else BESIDE.get(name, first)]
-    return diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[1]
+    return formatting.diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[
+        1
+    ]
 
 
-def _scores(sides: Sequence[ItemSide], name: str) -> Markup:
+def _scores(sides: Mapping[str, ItemResult], name: str) -> Markup:
     chips = [
-        _chip(side.letter, one, several=len({o.query for o in found}) > 1)
-        for side in sides
-        for found in [compared(side.row)]
+        _chip(letter, one, several=len({o.query for o in found}) > 1)
+        for letter, row in sides.items()
+        for found in [compared(row)]
         for one in found
         if one.candidate == name
     ]
-    return Markup('<div class="hg-chips">{}</div>').format(join(chips)) if chips else _NOTHING
+    return (
+        Markup('<div class="hg-chips">{}</div>').format(formatting.join(chips))
+        if chips
+        else _NOTHING
+    )
 
 
 def _chip(letter: str, one: ComparedTexts, *, several: bool) -> Markup:
     where = f"{letter}, {LABELS.get(one.query, one.query).lower()} " if several else f"{letter} "
     score = f"{one.score:.3f}" if math.isfinite(one.score) else "no answer"
     return Markup('<span class="hg-chip">{}<b>{}</b></span>').format(where, score)
-
-
-def _small(text: str) -> Markup:
-    return Markup("<small>{}</small>").format(text) if text else _NOTHING
 
 
 # -- The late-interaction chart: which document tokens match each query token ---------------------
@@ -202,12 +186,12 @@ def token_chart(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
             title="document",
             axis=_axis(colours, orient="top", labelAngle=-60, labelAlign="left"),
         ),
-        tooltip=[
-            alt.Tooltip("first:N", title="Query token"),
-            alt.Tooltip("second:N", title="Document token"),
-            alt.Tooltip("value:Q", title="Similarity", format=".3f"),
-            alt.Tooltip("best:N", title="Best match"),
-        ],
+        tooltip=tips(
+            ("first:N", "Query token"),
+            ("second:N", "Document token"),
+            ("value:Q", "Similarity", ".3f"),
+            ("best:N", "Best match"),
+        ),
     )
     low, high = float(matrix.similarity.min()), float(matrix.similarity.max())
     scale = alt.Scale(domain=[low, max(high, low + 1e-6)], range=list(colours.sequential))
@@ -216,13 +200,13 @@ def token_chart(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
     best = base.transform_filter("datum.best").mark_rect(
         filled=False, stroke=colours.ink, strokeWidth=2
     )
-    height = ROW * len(down) + AROUND
-    chart: Any = alt.layer(cells, best).properties(
-        height=height,
+    return layered(
+        cells,
+        best,
+        height=ROW * len(down) + AROUND,
         # Space for the last column header, which is slanted.
         padding={"left": 5, "top": 5, "right": 50, "bottom": 5},
     )
-    return chart
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -230,12 +214,9 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def _axis(colours: Palette, **more: Any) -> alt.Axis:
-    return alt.Axis(
+    return plain_axis(
         labelExpr=_UNNUMBERED,
-        labelOverlap=False,
         labelLimit=110,
-        ticks=False,
-        domain=False,
         labelColor=colours.ink,
         titleColor=colours.ink,
         **more,

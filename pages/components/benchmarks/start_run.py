@@ -12,7 +12,6 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
 from pages.components.benchmarks import data_choice, general_choice, models_choice
-from pages.components.benchmarks.general_choice import General
 from pages.components.benchmarks.names import SCORES, SECTION
 from pages.components.shared import model_choice, page_runs, run_cost
 from pages.components.shared.shell import current_user, error_messages, open_project
@@ -83,7 +82,12 @@ def _ended(run: Run) -> None:
         if left_out:
             text += f" Skipped for tasks they can't do: {_few(left_out)}."
         st.text(text, width="stretch")
-        st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
+        st.button(
+            "Show the scores",
+            key=f"bench-show-{run.id}",
+            on_click=st.session_state.update,
+            args=({SECTION: SCORES},),
+        )
 
 
 def _paused(run: Run) -> None:
@@ -108,10 +112,6 @@ def _paused(run: Run) -> None:
         page_runs.log(run)
 
 
-def _to_scores() -> None:
-    st.session_state[SECTION] = SCORES
-
-
 def _again(run: Run, budget: Budget | None = None) -> None:
     """Restart a stopped run, optionally with other limits, and pass the chat model's key."""
     with error_messages.kept_for(_PROBLEM):
@@ -123,11 +123,8 @@ def _again(run: Run, budget: Budget | None = None) -> None:
 
 def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
     """Environment variables for the process; there is at most one chat model."""
-    found: dict[str, str] = {}
-    for model in models:
-        if model.architecture == CHAT:
-            found |= model_choice.key_environment(model.base_url)
-    return found
+    chats = (model.base_url for model in models if model.architecture == CHAT)
+    return next(map(model_choice.key_environment, chats), {})
 
 
 @current_user.for_leads("start benchmark runs")
@@ -161,7 +158,7 @@ def _box(*, busy: bool) -> None:
 def _plan_text(
     models: Sequence[dict[str, Any]],
     data: Sequence[DataChoice],
-    general: General,
+    general: general_choice.General,
     budget: Budget,
     versions: Mapping[str, int],
     *,
@@ -186,7 +183,7 @@ def _plan_text(
 def _start(
     models: list[dict[str, Any]],
     data: list[DataChoice],
-    general: General,
+    general: general_choice.General,
     budget: Budget,
     versions: Mapping[str, int],
 ) -> None:
@@ -217,21 +214,35 @@ def _start(
 
 
 def promise(
-    plan: BenchmarkPlan, *, benchmarks: int, general: General, budget: Budget, busy: bool
+    plan: BenchmarkPlan,
+    *,
+    benchmarks: int,
+    general: general_choice.General,
+    budget: Budget,
+    busy: bool,
 ) -> str:
     """What it measures, how long that takes, and what it costs."""
     what = []
     if benchmarks:
         what.append(counted(benchmarks, "benchmark") + _sizes(plan))
     if general.number:
-        what.append(counted(general.number, "task") + " of mteb" + _takes(general))
+        takes = f" ({general.takes} with a small encoder on two CPU cores)" if general.takes else ""
+        what.append(f"{counted(general.number, 'task')} of mteb{takes}")
     if general.language_tasks:
         what.append(counted(len(general.language_tasks), "task") + " of lm_eval")
     sentences = [f"Runs {counted(len(plan.models), 'model')} on {' and '.join(what)}."]
     if benchmarks:
-        sentences += [_unknown(plan.unknown), _time(plan, alone=not general.any)]
-        chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
-        sentences += [_asked(model, asked, budget) for model, asked in chats]
+        if plan.unknown:
+            names = " and ".join(plan.unknown)
+            sentences.append(
+                f"Not included, because the data is missing or can't be read: {names}."
+            )
+        sentences.append(_time(plan, alone=not general.any))
+        sentences += [
+            _asked(model, model.chats, budget)
+            for model in plan.models
+            if model.chats and plan.items
+        ]
     sentences.append("Each result is stored as soon as it is ready. You can close the browser.")
     if busy:
         sentences.append("This run starts when the current one has ended.")
@@ -249,19 +260,6 @@ def _sizes(plan: BenchmarkPlan) -> str:
     return f" ({', '.join(parts)})"
 
 
-def _takes(general: General) -> str:
-    """Single tasks have no time estimate."""
-    if not general.takes:
-        return ""
-    return f" ({general.takes} with a small encoder on two CPU cores)"
-
-
-def _unknown(titles: Sequence[str]) -> str:
-    """Benchmarks whose data is missing or unreadable; the run reports the details."""
-    names = " and ".join(titles)
-    return f"Not included, because the data is missing or can't be read: {names}." if names else ""
-
-
 def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
     """The time for models that run locally, separately if there are several.
 
@@ -275,8 +273,7 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
     untimed = [model for model in plan.models if model.seconds is None and not model.chats]
     sentences = []
     total = sum(seconds for _, seconds in timed)
-    only = alone and not plan.unknown
-    whole = "This takes" if only else "The benchmarks take"
+    whole = "This takes" if alone and not plan.unknown else "The benchmarks take"
     if len(timed) == 1:
         whose = f" with {short_name(timed[0][0].name)}" if len(plan.models) > 1 else ""
         sentences.append(f"{whole} {duration(total)}{whose}.")

@@ -4,7 +4,7 @@ Texts reach Vega as data, never as expressions; it draws them as plain text.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -12,20 +12,22 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.palette import palette
-from pages.components.shared.charts.similarity_bars import (
-    TICKS,
+from pages.components.shared import tables
+from pages.components.shared.charts.grammar import (
     WHOLE_BAND,
-    axis_start,
+    colours_of,
     columns_for,
+    grouped,
     groups,
+    layered,
     legend,
+    numbers,
+    plain_axis,
     side_by_side,
-    sized,
+    tips,
 )
-from pages.components.shared.formatting import decimals
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.charts.similarity_bars import TICKS, axis_start
 from training.evaluation.similarity import AFFIRMED, CONTRADICTED, WEAKENED
 
 DIGITS = 3
@@ -33,9 +35,6 @@ DIGITS = 3
 
 DIFFERENCE = "B − A"
 """The column with the difference between two models."""
-
-Draw = Callable[[bool], alt.Chart | alt.LayerChart]
-"""Draws a chart in the colours of the dark or the light theme."""
 
 
 class ComparedModel(NamedTuple):
@@ -49,12 +48,6 @@ class ComparedModel(NamedTuple):
     """A list with one cosine per pair of the set, or a matrix of all sentences."""
 
 
-def drawn(draw: Draw, *, name: str, alt_text: str) -> None:
-    """A chart and the buttons that save it; the same function draws both."""
-    plot.chart(draw(st.context.theme.type == "dark"), alt=alt_text)
-    plot.save_buttons(lambda: draw(False), name=name, key=f"save-{name}")
-
-
 def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> None:
     """One pair of sentences per row, with its cosine under each model."""
     table = [
@@ -63,15 +56,12 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> No
         | ({DIFFERENCE: float(row[3] - row[2])} if len(sides) > 1 else {})
         for row in rows
     ]
-    numbers = {
-        column: st.column_config.NumberColumn(width="small")
-        for column in (*(side.letter for side in sides), DIFFERENCE)
-    }
+    small = st.column_config.NumberColumn(width="small")
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(
-            decimals(table, DIGITS, signed=[DIFFERENCE]),
+            tables.decimals(table, DIGITS, signed=[DIFFERENCE]),
             hide_index=True,
-            column_config=numbers,
+            column_config=dict.fromkeys((*(side.letter for side in sides), DIFFERENCE), small),
             height=360,
         )
 
@@ -81,17 +71,14 @@ def download(
 ) -> None:
     """A button that downloads a table: texts, then one cosine per model."""
     names = [*header, *(f"cosine, {side.label}" for side in sides)]
-    at = len(header)
-    st.download_button(
-        "Download CSV",
-        lambda: csv_bytes(
-            names, [(*row[:at], *(round(float(value), 4) for value in row[at:])) for row in rows]
-        ),
-        "hedgerow-compare.csv",
-        "text/csv",
+    texts = len(header)
+    lines = [(*row[:texts], *(round(float(value), 4) for value in row[texts:])) for row in rows]
+    tables.csv_button(
+        lambda: (names, lines),
+        "hedgerow-compare",
         key="compare-csv",
-        icon=":material/download:",
-        on_click="ignore",
+        label="Download CSV",
+        type="secondary",
     )
 
 
@@ -143,68 +130,35 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
     series = list(dict.fromkeys(row.series for row in rows))
     columns = columns_for(series)
     paints = [colours.before if name == first else colours.after for name in series]
-    points = [{**row._asdict(), "label": ROLE_LABELS[row.role]} for row in rows]
-    means = _means(rows)
-    low = min([0.0, *(row.cosine for row in rows)])
-    base = {
-        "y": groups("label", list(ROLE_LABELS.values())),
-        "yOffset": side_by_side(series),
-    }
-    scale = alt.Scale(domain=[low, AXIS_END])
-    axis = alt.X("cosine:Q", title="cosine similarity", scale=scale, axis=alt.Axis(values=TICKS))
-    shown = [
-        alt.Tooltip("series:N", title="Model"),
-        alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
-    ]
-    bars = (
-        alt.Chart(pd.DataFrame(means))
-        .mark_bar(height=WHOLE_BAND)
-        .encode(
-            **base,
-            x=axis,
-            color=alt.Color(
-                "series:N",
-                scale=alt.Scale(domain=series, range=paints),
-                legend=legend(colours.ink, columns),
-            ),
-            tooltip=[*shown, alt.Tooltip("groups:Q", title="Groups")],
+    points = pd.DataFrame([{**row._asdict(), "label": ROLE_LABELS[row.role]} for row in rows])
+    of_role = points.groupby(["label", "series"], sort=False)["cosine"]
+    means = of_role.agg(cosine="mean", groups="size").reset_index()
+    x = alt.X(
+        "cosine:Q",
+        title="cosine similarity",
+        scale=alt.Scale(domain=[min([0.0, *points["cosine"]]), AXIS_END]),
+        axis=alt.Axis(values=TICKS),
+    )
+    shown = (("series:N", "Model"), ("cosine:Q", "Cosine", ".3f"))
+    of_means, of_groups = (
+        alt.Chart(table).encode(
+            y=groups("label", list(ROLE_LABELS.values())), yOffset=side_by_side(series), x=x
         )
+        for table in (means, points)
     )
-    texts = [
-        alt.Tooltip("anchor:N", title="Anchor"),
-        alt.Tooltip("text:N", title="Sentence"),
-    ]
-    ticks = (
-        alt.Chart(pd.DataFrame(points))
-        .mark_tick(color=colours.ink, opacity=0.35, thickness=1.5, height=WHOLE_BAND)
-        .encode(**base, x=axis, tooltip=[*texts, *shown])
+    bars = of_means.mark_bar(height=WHOLE_BAND).encode(
+        color=colours_of("series:N", series, paints, legend(colours.ink, columns)),
+        tooltip=tips(*shown, ("groups:Q", "Groups")),
     )
-    values = (
-        alt.Chart(pd.DataFrame(means))
-        .mark_text(align="left", baseline="middle", color=colours.ink)
-        .encode(
-            **base,
-            x=alt.X(datum=VALUE_AT, type="quantitative"),
-            text=alt.Text("cosine:Q", format=".2f"),
-        )
+    ticks = of_groups.mark_tick(
+        color=colours.ink, opacity=0.35, thickness=1.5, height=WHOLE_BAND
+    ).encode(tooltip=tips(("anchor:N", "Anchor"), ("text:N", "Sentence"), *shown))
+    values = numbers(of_means, colours.ink, "cosine:Q", ".2f", dx=0).encode(
+        x=alt.X(datum=VALUE_AT, type="quantitative")
     )
-    chart = alt.layer(bars, ticks, values)
-    return sized(chart, labels=ROLE_LABELS.values(), bars=len(series), columns=columns)
-
-
-def _means(rows: Sequence[RoleRow]) -> list[dict[str, object]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        found.setdefault((row.role, row.series), []).append(row.cosine)
-    return [
-        {
-            "label": ROLE_LABELS[role],
-            "series": series,
-            "cosine": float(np.mean(values)),
-            "groups": len(values),
-        }
-        for (role, series), values in found.items()
-    ]
+    return grouped(
+        bars, ticks, values, labels=ROLE_LABELS.values(), bars=len(series), columns=columns
+    )
 
 
 def shared_low(matrices: Sequence[np.ndarray]) -> float:
@@ -243,15 +197,15 @@ def _cells(
     title: str,
     dark: bool,
 ) -> alt.LayerChart:
+    positions = [str(number) for number in range(1, len(sentences) + 1)]
     labels = _row_labels(sentences)
-    numbers = [str(number) for number in range(1, len(sentences) + 1)]
     values = [
         {"row": row, "column": column, "value": round(float(value), 3)}
         for row, line in enumerate(matrix)
         for column, value in enumerate(line)
     ]
     texts = [
-        {"key": key, "label": labels[key], "number": numbers[key], "text": sentence}
+        {"key": key, "label": labels[key], "number": positions[key], "text": sentence}
         for key, sentence in enumerate(sentences)
     ]
     ends = np.linspace(*bounds, STEPS).round(3).tolist()
@@ -263,26 +217,23 @@ def _cells(
         .transform_lookup("row", _texts(texts, ["label", "text"]), as_=["label", "first"])
         .transform_lookup("column", _texts(texts, ["number", "text"]), as_=["number", "second"])
         .encode(
-            x=alt.X("number:N", sort=numbers, title=None, axis=_axis(numbers, ink)),
+            x=alt.X("number:N", sort=positions, title=None, axis=_axis(positions, ink)),
             y=alt.Y("label:N", sort=labels, title=None, axis=_axis(labels, ink)),
-            tooltip=[
-                alt.Tooltip("first:N", title="First"),
-                alt.Tooltip("second:N", title="Second"),
-                alt.Tooltip("value:Q", title=title.capitalize(), format=".3f"),
-            ],
+            tooltip=tips(
+                ("first:N", "First"), ("second:N", "Second"), ("value:Q", title.capitalize(), ".3f")
+            ),
         )
     )
     scale = alt.Scale(type="linear", domain=ends, range=colours, clamp=True, interpolate="rgb")
     bar = alt.Legend(title=None, orient="bottom", labelColor=ink, gradientLength=180)
     cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=bar))
-    layers = [cells]
-    if len(sentences) <= NUMBERED:
-        layers.append(
-            base.mark_text(color=ink, fontSize=11).encode(text=alt.Text("value:Q", format=".2f"))
-        )
+    words = base.mark_text(color=ink, fontSize=11).encode(text=alt.Text("value:Q", format=".2f"))
     step = max(LEAST_CELL, min(MOST_CELL, WHOLE // len(sentences)))
-    chart: Any = alt.layer(*layers)
-    return chart.properties(height=step * len(sentences) + AROUND)
+    return layered(
+        cells,
+        *[words] * (len(sentences) <= NUMBERED),
+        height=step * len(sentences) + AROUND,
+    )
 
 
 def _texts(texts: list[dict[str, object]], fields: list[str]) -> alt.LookupData:
@@ -292,14 +243,8 @@ def _texts(texts: list[dict[str, object]], fields: list[str]) -> alt.LookupData:
 def _axis(labels: Sequence[str], ink: str) -> alt.Axis:
     """All labels of a few sentences, or about ten of many."""
     step = 1 if len(labels) <= NAMED else math.ceil(len(labels) / 10)
-    return alt.Axis(
-        ticks=False,
-        domain=False,
-        labelColor=ink,
-        labelAngle=0,
-        labelOverlap=False,
-        labelLimit=240,
-        values=list(labels[step - 1 :: step]),
+    return plain_axis(
+        labelColor=ink, labelAngle=0, labelLimit=240, values=list(labels[step - 1 :: step])
     )
 
 
@@ -312,7 +257,7 @@ def _row_labels(sentences: Sequence[str]) -> list[str]:
 
 def _shortened(sentence: str) -> str:
     """Start and end of a sentence: minimal pairs rarely differ at the start."""
-    half = ROW_LABEL // 2
     if len(sentence) <= ROW_LABEL:
         return sentence
+    half = ROW_LABEL // 2
     return f"{sentence[:half].rstrip()} … {sentence[-half:].lstrip()}"

@@ -3,7 +3,9 @@
 Tables call the models A and B, as in the boxes above; charts name them, because they can be saved.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -14,16 +16,9 @@ from curation.formatting import decimal
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import figures
-from pages.components.compare.figures import (
-    DIFFERENCE,
-    DIGITS,
-    ComparedModel,
-    download,
-    drawn,
-    table,
-)
-from pages.components.shared.charts import similarity_bars
-from pages.components.shared.formatting import decimals
+from pages.components.compare.figures import DIFFERENCE, DIGITS, ComparedModel, download, table
+from pages.components.shared import tables
+from pages.components.shared.charts import plot, similarity_bars
 from pages.components.shared.shell import error_messages
 from training.evaluation.probe_sets import GROUPS_SET, OpenSet
 from training.evaluation.similarity import (
@@ -56,7 +51,8 @@ def show_set(opened: OpenSet, sides: Sequence[ComparedModel]) -> None:
         if groups:
             st.header("Other pairs", anchor=False)
         _pairs(probes, rest, sides)
-    _download_pairs(probes, sides)
+    lines = [(*probe, *(side.cosines[at] for side in sides)) for at, probe in enumerate(probes)]
+    download(["anchor", "text", "label"], lines, sides)
 
 
 def _pairs(
@@ -69,8 +65,8 @@ def _pairs(
         for at in order[:SHOWN_PAIRS]
         for side in sides
     ]
-    drawn(
-        lambda dark: similarity_bars.own_probes(rows, dark=dark, first=sides[0].label),
+    plot.chart_to_save(
+        partial(similarity_bars.own_probes, rows, first=sides[0].label),
         name="pairs",
         alt_text="Cosine similarity of sentence pairs, by model",
     )
@@ -85,12 +81,6 @@ def _pairs(
     )
 
 
-def _download_pairs(probes: Sequence[ProbePair], sides: Sequence[ComparedModel]) -> None:
-    header = ["anchor", "text", "label"]
-    rows = [(*probe, *(side.cosines[at] for side in sides)) for at, probe in enumerate(probes)]
-    download(header, rows, sides)
-
-
 def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> None:
     """Heat maps of all pairs of sentences on one scale, and the difference between the models."""
     low = figures.shared_low([side.cosines for side in sides])
@@ -98,7 +88,12 @@ def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> 
         for side in sides:
             with st.container(width=MAP_WIDTH):
                 st.text(f"{side.letter}: {side.label}")
-                _heat_map(side, sentences, low=low)
+                plot.chart_to_save(
+                    partial(figures.heat_map, side.cosines, sentences, low=low),
+                    name=f"heat-map-{side.letter.lower()}",
+                    alt_text="Cosine similarity of every pair of sentences under model "
+                    f"{side.letter}",
+                )
         if len(sides) > 1:
             _differences(sentences, sides[1].cosines - sides[0].cosines)
     pairs = _sorted_pairs(sentences, sides)
@@ -109,21 +104,18 @@ def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> 
 def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
     with st.container(width=MAP_WIDTH):
         st.text("B minus A")
-        drawn(
-            lambda dark: figures.difference(change, sentences, dark=dark),
+        plot.chart_to_save(
+            partial(figures.difference, change, sentences),
             name="difference",
             alt_text="Difference between the models' cosines for every pair of sentences",
         )
+    row, column = divmod(int(np.abs(change).argmax()), len(sentences))
+    direction = "closer together" if change[row, column] > 0 else "further apart"
     with st.container(width=MAP_WIDTH):
-        st.text(_widest(sentences, change))
-
-
-def _heat_map(side: ComparedModel, sentences: Sequence[str], *, low: float) -> None:
-    drawn(
-        lambda dark: figures.heat_map(side.cosines, sentences, low=low, dark=dark),
-        name=f"heat-map-{side.letter.lower()}",
-        alt_text=f"Cosine similarity of every pair of sentences under model {side.letter}",
-    )
+        st.text(
+            f"The models differ most on:\n\n“{sentences[row]}”\n“{sentences[column]}”\n\nB puts "
+            f"them {direction}, by {abs(float(change[row, column])):.3f}."
+        )
 
 
 def _sorted_pairs(
@@ -137,16 +129,6 @@ def _sorted_pairs(
         key=lambda at: -abs(last[at] - first[at]) if both else -first[at],
     )
     return [(sentences[i], sentences[j], *(s.cosines[i, j] for s in sides)) for i, j in places]
-
-
-def _widest(sentences: Sequence[str], change: np.ndarray) -> str:
-    """The pair with the largest difference between the models, in words."""
-    row, column = divmod(int(np.abs(change).argmax()), len(sentences))
-    direction = "closer together" if change[row, column] > 0 else "further apart"
-    return (
-        f"The models differ most on:\n\n“{sentences[row]}”\n“{sentences[column]}”\n\nB puts them "
-        f"{direction}, by {abs(float(change[row, column])):.3f}."
-    )
 
 
 # -- Groups of four sentences under two models, as in the paper's Figure 1 ------------------------
@@ -182,8 +164,8 @@ def show_groups(
         for group in groups
         for at in (group.rows[role],)
     ]
-    drawn(
-        lambda dark: figures.roles(rows, dark=dark, first=sides[0].label),
+    plot.chart_to_save(
+        partial(figures.roles, rows, first=sides[0].label),
         name="roles",
         alt_text="Mean cosine similarity between the anchors and the sentences that contradict, "
         "weaken and affirm them, by model, with each group as a line",
@@ -236,10 +218,10 @@ def _row(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str
 def _by_kind(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
     """Ranking accuracy by construction of the bundled groups."""
     by_anchor = {group.anchor: group for group in groups}
-    kinds: dict[tuple[int, int, str], list[ProbeGroup]] = {}
+    kinds: defaultdict[tuple[int, int, str], list[ProbeGroup]] = defaultdict(list)
     for made in bundled_groups():
         for kind in _kinds(made):
-            kinds.setdefault(kind, []).append(by_anchor[made.anchor])
+            kinds[kind].append(by_anchor[made.anchor])
     with st.expander("Ranked correctly, by construction", icon=":material/category:"):
         st.dataframe(
             [
@@ -288,7 +270,7 @@ def _one_group(
     ]
     # One key per sort order: the same row number means another group in another order.
     event = st.dataframe(
-        decimals(table, DIGITS, signed=[DIFFERENCE]),
+        tables.decimals(table, DIGITS, signed=[DIFFERENCE]),
         hide_index=True,
         height=320,
         key=f"compare-groups-{hash((name, *order))}",
@@ -320,8 +302,8 @@ def _figure(probes: Sequence[ProbePair], group: ProbeGroup, sides: Sequence[Comp
             for side in sides
             for at in (group.rows[role],)
         ]
-        drawn(
-            lambda dark: similarity_bars.figure_1(rows, dark=dark, first=sides[0].label),
+        plot.chart_to_save(
+            partial(similarity_bars.figure_1, rows, first=sides[0].label),
             name="group",
             alt_text="Cosine similarity between the anchor and the sentences that contradict, "
             "weaken and affirm it, by model",

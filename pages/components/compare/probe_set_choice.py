@@ -1,6 +1,6 @@
 """Probe sets on the Compare page: choose, create, extend, rename, delete."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -31,12 +31,6 @@ MAX_FILE = 5
 # Both are in the URL, where a name means the same on all pages: Review uses "view".
 _VIEW, _SET = "what", "set"
 _NEW, _MORE, _SAVE = "compare-new", "compare-more", "compare-save"
-
-_FORMAT = (
-    "One sentence per line compares every pair of them. Or paste columns from a spreadsheet, or "
-    "separate them with |: two columns are a pair; four are an anchor and its contradicted, "
-    "weakened and affirmed forms."
-)
 
 
 def view() -> str:
@@ -82,7 +76,14 @@ def _new_set() -> None:
 
 def _brought(key: str) -> None:
     """Boxes for pasted text or a file."""
-    st.text_area("Sentences, pairs or groups", key=f"{key}-text", height=150, help=_FORMAT)
+    st.text_area(
+        "Sentences, pairs or groups",
+        key=f"{key}-text",
+        height=150,
+        help="One sentence per line compares every pair of them. Or paste columns from a "
+        "spreadsheet, or separate them with |: two columns are a pair; four are an anchor and its "
+        "contradicted, weakened and affirmed forms.",
+    )
     st.file_uploader(
         "Or a file",
         key=_file_key(key),
@@ -112,17 +113,17 @@ def _empty(key: str) -> None:
 
 
 def _make() -> None:
-    def make() -> str:
-        return open_project.tell(
-            create_set,
-            name=st.session_state.get(f"{_NEW}-name", ""),
-            content=_content(_NEW),
-            author_id=current_user.reviewer_id(),
-        )
-
-    if _changed(make, _NEW):
+    with error_messages.kept_for(_NEW):
+        _create(st.session_state.get(f"{_NEW}-name", ""), _content(_NEW))
         st.session_state[f"{_NEW}-name"] = ""
         _empty(_NEW)
+
+
+def _create(name: str, content: Pasted) -> None:
+    author = current_user.reviewer_id()
+    st.session_state[_SET] = open_project.tell(
+        create_set, name=name, content=content, author_id=author
+    )
 
 
 @current_user.for_leads()
@@ -137,26 +138,9 @@ def save(sentences: Sequence[str]) -> None:
 
 
 def _save(sentences: list[str]) -> None:
-    name = st.session_state.get(f"{_SAVE}-name", "")
-    author = current_user.reviewer_id()
-    content = Pasted([], sentences)
-
-    def make() -> str:
-        return open_project.tell(create_set, name=name, content=content, author_id=author)
-
-    if _changed(make, _SAVE):
+    with error_messages.kept_for(_SAVE):
+        _create(st.session_state.get(f"{_SAVE}-name", ""), Pasted([], sentences))
         st.session_state[_VIEW] = SETS
-
-
-def _changed(change: Callable[[], str], place: str) -> bool:
-    """Carry out a change that returns the name of the set to show next; whether it succeeded."""
-    try:
-        name = change()
-    except HedgerowError as error:
-        error_messages.keep(place, str(error))
-        return False
-    st.session_state[_SET] = name
-    return True
 
 
 def edit(opened: OpenSet) -> None:
@@ -208,32 +192,25 @@ def _listed(opened: OpenSet) -> list[dict[str, str]]:
 
 
 def _add(name: str) -> None:
-    def add() -> str:
+    with error_messages.kept_for(_MORE):
         author = current_user.reviewer_id()
         if not open_project.tell(add_to_set, name, _content(_MORE), author_id=author):
             raise HedgerowError("The set already contains all of these.")
-        return name
-
-    if _changed(add, _MORE):
         _empty(_MORE)
 
 
 def _remove(name: str, ids: list[int]) -> None:
-    def remove() -> str:
+    with error_messages.kept_for(_MORE):
         open_project.tell(remove_from_set, name, ids)
-        return name
-
-    _changed(remove, _MORE)
 
 
 def _rename(name: str) -> None:
-    new = st.session_state.get("compare-rename", "")
-    _changed(lambda: open_project.tell(rename_set, name, new), _MORE)
+    with error_messages.kept_for(_MORE):
+        new = st.session_state.get("compare-rename", "")
+        st.session_state[_SET] = open_project.tell(rename_set, name, new)
 
 
 def _delete(name: str) -> None:
-    def delete() -> str:
+    with error_messages.kept_for(_MORE):
         open_project.tell(delete_set, name)
-        return open_project.ask(list_sets)[0]
-
-    _changed(delete, _MORE)
+        st.session_state[_SET] = open_project.ask(list_sets)[0]

@@ -10,7 +10,7 @@ from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_E
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.runs import STOPPED, list_runs
-from pages.components.shared import page_runs
+from pages.components.shared import model_choice, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.similarity_run import KIND, request_comparison
@@ -21,11 +21,6 @@ LONGEST_LABEL = 32
 """Most characters of a model's name in a chart."""
 
 _PROBLEM = "compare_problem"
-
-_HELP = (
-    "Choose a model of this project. For any other, type the folder of a sentence-transformers "
-    "model or its name on the model hub and press Enter."
-)
 
 
 class ChosenModel(NamedTuple):
@@ -51,7 +46,7 @@ def choose() -> list[ChosenModel]:
         key="a",
         bind="query-params",
         accept_new_options=True,
-        help=_HELP,
+        help=model_choice.ANY_MODEL,
     )
     second = right.selectbox(
         "Model B",
@@ -61,7 +56,7 @@ def choose() -> list[ChosenModel]:
         key="b",
         bind="query-params",
         accept_new_options=True,
-        help=_HELP,
+        help=model_choice.ANY_MODEL,
         placeholder="None. Choose a model, or type a folder or a name on the model hub",
     )
     if choice.trained is None:
@@ -81,13 +76,9 @@ def _chosen(letter: str, name: str) -> ChosenModel | None:
     except HedgerowError as error:
         error_messages.show(f"Model {letter}: {error}", key=f"model-{letter}")
         return None
-    return ChosenModel(letter, clean, _label(clean), encoder)
-
-
-def _label(name: str) -> str:
-    """The model's short name, cut to `LONGEST_LABEL` characters."""
-    short = short_name(name)
-    return short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
+    short = short_name(clean)
+    label = short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
+    return ChosenModel(letter, clean, label, encoder)
 
 
 def _distinct(models: list[ChosenModel]) -> list[ChosenModel]:

@@ -7,19 +7,17 @@ from functools import partial
 import streamlit as st
 
 from curation.diagnostics import acceptance
-from curation.diagnostics.acceptance import Dimension, Group, Outcomes, ReasonCount
 from curation.review.queue import status_counts
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from pages.components.diagnostics.scope_of_page import PageView, counting
+from pages.components.shared import tables
 from pages.components.shared.charts import plot, shares
-from pages.components.shared.charts.shares import HeatCell
-from pages.components.shared.formatting import percentages
 
 DIMENSIONS = {
-    "Type": Dimension.TYPE,
-    "Cue": Dimension.CUE,
-    "Genre": Dimension.GENRE,
-    "Origin": Dimension.ORIGIN,
+    "Type": acceptance.Dimension.TYPE,
+    "Cue": acceptance.Dimension.CUE,
+    "Genre": acceptance.Dimension.GENRE,
+    "Origin": acceptance.Dimension.ORIGIN,
 }
 
 KEY = "by"
@@ -59,12 +57,12 @@ def draw(view: PageView) -> None:
     else:
         _chart(view, named, dimension)
     _table(named)
-    if dimension is Dimension.TYPE:
+    if dimension is acceptance.Dimension.TYPE:
         _left_out(view, found)
     _reasons(view, dimension, named, found, reasons)
 
 
-def _left_out(view: PageView, found: Mapping[Group, Outcomes]) -> None:
+def _left_out(view: PageView, found: Mapping[acceptance.Group, acceptance.Outcomes]) -> None:
     """List the types that have variants but no row."""
     statuses = view.counts.get(status_counts, view.scope.source_id) or {}
     left_out = [
@@ -79,10 +77,12 @@ def _left_out(view: PageView, found: Mapping[Group, Outcomes]) -> None:
 
 
 def _named(
-    view: PageView, dimension: Dimension, found: Mapping[Group, Outcomes]
-) -> dict[str, Outcomes]:
+    view: PageView,
+    dimension: acceptance.Dimension,
+    found: Mapping[acceptance.Group, acceptance.Outcomes],
+) -> dict[str, acceptance.Outcomes]:
     """The groups by name: types in taxonomy order, others by number of decisions."""
-    if dimension is Dimension.TYPE:
+    if dimension is acceptance.Dimension.TYPE:
         order = view.labels_of(group[0] for group in found)
         return {label: found[(t,)] for t, label in order.items() if (t,) in found}
     ordered = sorted(
@@ -91,22 +91,23 @@ def _named(
     return {_name(view, dimension, group): found[group] for group in ordered}
 
 
-def _name(view: PageView, dimension: Dimension, group: Group) -> str:
-    if dimension is Dimension.TYPE:
+def _name(view: PageView, dimension: acceptance.Dimension, group: acceptance.Group) -> str:
+    if dimension is acceptance.Dimension.TYPE:
         return view.labels.get(str(group[0]), str(group[0]))
-    if dimension is Dimension.ORIGIN:
+    if dimension is acceptance.Dimension.ORIGIN:
         provider, model, run = group
         parts = [provider, model if model != provider else "", f"run {run}" if run else ""]
         return ", ".join(part for part in parts if part) or "reviewers"
     return str(group[0] or "(none)")
 
 
-def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) -> None:
+def _chart(
+    view: PageView, named: Mapping[str, acceptance.Outcomes], dimension: acceptance.Dimension
+) -> None:
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
-    figure = partial(shares.acceptance, shown)
     plot.chart_to_save(
-        figure,
+        partial(shares.acceptance, shown),
         name=f"acceptance-{dimension.value}",
         alt_text="Bar chart: outcomes of the decided variants; the table below has the numbers",
     )
@@ -117,7 +118,7 @@ def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) 
         )
 
 
-def _table(named: Mapping[str, Outcomes]) -> None:
+def _table(named: Mapping[str, acceptance.Outcomes]) -> None:
     rows = [
         {
             "Group": name,
@@ -132,16 +133,12 @@ def _table(named: Mapping[str, Outcomes]) -> None:
         }
         for name, found in named.items()
     ]
-    number = st.column_config.NumberColumn(format="localized")
-    columns = dict.fromkeys(
-        ("Decided", "Accepted", "Edited", "Rejected", "Conflict", "Pending"), number
-    )
     st.dataframe(
-        percentages(rows, "Acceptance", "As written"),
+        tables.percentages(rows, "Acceptance", "As written"),
         hide_index=True,
         key="acceptance",
         height="content" if len(rows) <= GROUPS else "auto",
-        column_config=columns
+        column_config=tables.counts(("Decided", "Edited", "Rejected", "Conflict", "Pending"))
         | {
             "Accepted": st.column_config.NumberColumn("Accepted as written", format="localized"),
         },
@@ -150,10 +147,10 @@ def _table(named: Mapping[str, Outcomes]) -> None:
 
 def _reasons(
     view: PageView,
-    dimension: Dimension,
-    named: Mapping[str, Outcomes],
-    found: Mapping[Group, Outcomes],
-    reasons: Sequence[ReasonCount],
+    dimension: acceptance.Dimension,
+    named: Mapping[str, acceptance.Outcomes],
+    found: Mapping[acceptance.Group, acceptance.Outcomes],
+    reasons: Sequence[acceptance.ReasonCount],
 ) -> None:
     st.header("Rejection reasons", anchor=False)
     if not reasons:
@@ -169,15 +166,12 @@ def _reasons(
     used = {reason for _, reason in numbers}
     columns = {key: label for key, label in labels.items() if key in used}
     cells = [
-        HeatCell(name, reason, numbers[name, reason], rejected[name])
+        shares.HeatCell(name, reason, numbers[name, reason], rejected[name])
         for name in rows
         for reason in columns
     ]
-    figure = partial(
-        shares.heat_map, cells, columns=columns, heading="Reason", of="Rejected variants"
-    )
     plot.chart_to_save(
-        figure,
+        partial(shares.heat_map, cells, columns=columns, heading="Reason", of="Rejected variants"),
         name=f"reasons-{dimension.value}",
         alt_text="Heat map: rejected variants per group and reason",
     )

@@ -7,7 +7,6 @@ import altair as alt
 import streamlit as st
 
 from curation.diagnostics import cue_use
-from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
 from curation.formatting import counted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
@@ -49,7 +48,7 @@ def _cues(view: PageView, types: list[VariantType]) -> None:
 
 
 def _cues_of_type(view: PageView, entry: VariantType, cues: Counter[str]) -> None:
-    st.text(f"{entry.label}: {_in_words(diversity(cues), 'cue')}")
+    st.text(f"{entry.label}: {_in_words(cue_use.diversity(cues), 'cue')}")
     use = cue_use.list_use(cues, listed_cues(entry))
     whose = "its own" if entry.own else "the paper's"
     if use is not None:
@@ -82,7 +81,7 @@ def _negators(view: PageView, types: list[VariantType]) -> None:
             _negators_of_type(view, entry, found)
 
 
-def _drawn_from(found: NegatorSample) -> str:
+def _drawn_from(found: cue_use.NegatorSample) -> str:
     looked_at = found.sampled.total()
     which = f"all {found.of:,} variants"
     if looked_at < found.of:
@@ -90,20 +89,20 @@ def _drawn_from(found: NegatorSample) -> str:
     return f"Counted in {which}. Negators that are also in the anchor are left out."
 
 
-def _negators_of_type(view: PageView, entry: VariantType, found: NegatorSample) -> None:
+def _negators_of_type(view: PageView, entry: VariantType, found: cue_use.NegatorSample) -> None:
     counts = found.by_type.get(entry.id, Counter())
     named = {value: number for value, number in counts.items() if value}
     sampled = found.sampled[entry.id]
     having = sampled - counts.get("", 0)
     st.text(
-        f"{entry.label}: {_in_words(diversity(named), 'negator')} {having:,} of "
+        f"{entry.label}: {_in_words(cue_use.diversity(named), 'negator')} {having:,} of "
         f"{counted(sampled, 'variant')} {'has' if having == 1 else 'have'} a negator."
     )
     if named:
         _ranking(view, entry, named, name="negators", what="negator")
 
 
-def _in_words(found: Diversity, what: str) -> str:
+def _in_words(found: cue_use.Diversity, what: str) -> str:
     if not found.total:
         return f"no {what} in the selection."
     evenness = "" if found.evenness is None else f", evenness {found.evenness:.2f}"
@@ -127,11 +126,10 @@ def _ranking(
             dark=dark,
         )
 
-    more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
     plot.chart_to_save(
         figure,
         name=f"{name}-{entry.id}",
         alt_text=f"Bar chart: number of variants per {what}",
     )
-    if more:
-        st.caption(more.strip())
+    if len(ordered) > TOP:
+        st.caption(f"The {TOP} most frequent of {len(ordered):,}.")

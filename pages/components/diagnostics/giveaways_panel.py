@@ -5,15 +5,12 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from curation.diagnostics import giveaways
-from curation.diagnostics.giveaways import KIND
 from curation.diagnostics.side_guessing import Guess, Ngram, Score
 from curation.formatting import counted
 from db.models import Run
 from db.runs import STOPPED, UNFINISHED
 from pages.components.diagnostics.scope_of_page import REVIEWED, PageView
-from pages.components.shared import formatting, page_runs
-from pages.components.shared.formatting import percentages
-from pages.components.shared.links import open_in_review
+from pages.components.shared import formatting, links, page_runs, tables
 from pages.components.shared.shell import current_user, open_project
 
 GUESSES = {"Polarity": "polarity", "Type": "type"}
@@ -64,14 +61,16 @@ def _offer(found: Run | None, last: Run | None, wanted: dict[str, int]) -> None:
         icon=":material/search:",
         help="This runs in the background and takes about a minute for 90,000 variants.",
     ):
-        page_runs.ensure(KIND, wanted)
+        page_runs.ensure(giveaways.KIND, wanted)
         st.rerun()
 
 
 def _result(view: PageView, run: Run) -> None:
+    ended = run.finished_at
+    moment = f", {formatting.local(ended):%Y-%m-%d %H:%M}" if ended else ""
     changed = run.result["data"] != open_project.ask(giveaways.data_state, view.scope.source_id)
     st.text(
-        f"Run {run.id}{_moment(run)}: {counted(run.result['records'], 'variant')} of "
+        f"Run {run.id}{moment}: {counted(run.result['records'], 'variant')} of "
         f"{counted(run.result['anchors'], 'anchor')}. "
         + (
             "Variants have been added, rejected or restored since then. Search again."
@@ -91,10 +90,6 @@ def _result(view: PageView, run: Run) -> None:
     _telling(guess, what, POLARITIES if what == "polarity" else labels, view.scope.source_id)
 
 
-def _moment(run: Run) -> str:
-    return f", {formatting.local(run.finished_at):%Y-%m-%d %H:%M}" if run.finished_at else ""
-
-
 def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
     st.header("Accuracy", anchor=False)
     st.text(
@@ -102,8 +97,7 @@ def _scores(guess: Guess, labels: Mapping[str, str]) -> None:
         f"frequent class gives {guess.total.chance:.1%}."
     )
     for by, title in GROUPS.items():
-        names = labels if by == "type" else {}
-        _table(title, guess.by[by], names)
+        _table(title, guess.by[by], labels if by == "type" else {})
     st.caption(
         "Chance is the share of the most frequent class for a source or a provider, and the "
         "share of its class among all variants for a type."
@@ -124,7 +118,7 @@ def _table(title: str, scores: Sequence[Score], names: Mapping[str, str]) -> Non
         for score in sorted(scores, key=lambda score: place.get(score.name, len(place)))
     ]
     st.dataframe(
-        percentages(rows, "Accuracy", "Chance", "Above"),
+        tables.percentages(rows, "Accuracy", "Chance", "Above"),
         hide_index=True,
         height="content",
         key=f"giveaways-{title}",
@@ -205,5 +199,5 @@ def _row(ngram: Ngram, what: str, of_class: str, name: str, source_id: int | Non
     )
     if ids:
         part = f", the first {REVIEWED:,}" if len(ids) == REVIEWED else ""
-        open_in_review(ids, f"Diagnostics: “{ngram.text}”, {name} first{part}")
+        links.open_in_review(ids, f"Diagnostics: “{ngram.text}”, {name} first{part}")
     st.text("No accepted or pending variant contains these words any more.")

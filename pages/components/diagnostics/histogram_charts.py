@@ -5,6 +5,7 @@ scaled to its own highest bar, so that the shape and position of the bars can be
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import altair as alt
 import pandas as pd
 
 from curation.diagnostics.distributions import COSINE_BINS
+from pages.components.shared.charts.grammar import colours_of, plain_axis, tips
 from pages.components.shared.charts.palette import palette
 
 ROW_HEIGHT, AROUND = 58, 110
@@ -27,7 +29,6 @@ FILL = 0.82
 
 KEPT, CUT = "within the threshold", "above the threshold"
 
-_LABEL = "split(datum.label, '\\n')"
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50, 100)
 _MOST_BINS = 60
 _TAIL = 0.001
@@ -70,20 +71,18 @@ def character_axis(counts: Mapping[str, Mapping[int, int]]) -> Axis:
 
     It depends only on the data: bars that moved with the threshold could not be compared.
     """
-    values: dict[int, int] = {}
+    values: Counter[int] = Counter()
     for row in counts.values():
-        for value, number in row.items():
-            values[value] = values.get(value, 0) + number
-    left = sum(values.values()) * _TAIL
+        values.update(row)
+    left = values.total() * _TAIL
     last = max(values, default=0)
     for value in sorted(values, reverse=True):
         last = value
         left -= values[value]
         if left < 0:
             break
-    most = last + 1
-    width = next((w for w in _BIN_WIDTHS if most / w <= _MOST_BINS), _BIN_WIDTHS[-1])
-    return Axis(width, (most // width + 1) * width)
+    width = next((w for w in _BIN_WIDTHS if (last + 1) / w <= _MOST_BINS), _BIN_WIDTHS[-1])
+    return Axis(width, ((last + 1) // width + 1) * width)
 
 
 def levenshtein(
@@ -108,27 +107,24 @@ def levenshtein(
         for row, type_id in enumerate(rows)
         for bar in _distance_bars(row, counts[type_id], axis, threshold)
     ]
-    row_names = [_label(labels[type_id], counts[type_id]) for type_id in rows]
-    x = alt.X(
-        "start:Q",
-        title="Levenshtein distance (characters)",
-        scale=alt.Scale(domain=[0, axis.end], nice=False),
-        axis=alt.Axis(tickCount=10),
-    )
-    colour = alt.Color(
-        "part:N",
-        title=None,
-        scale=alt.Scale(domain=[KEPT, CUT], range=[colours.after, colours.before]),
-        legend=alt.Legend(orient="top", symbolType="square"),
-    )
     rule = (
         alt.Chart(pd.DataFrame([{"threshold": threshold + 1}]))
         .mark_rule(color=colours.ink, strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x=alt.X("threshold:Q"))
     )
-    in_sight = threshold + 1 < axis.end
+    above = alt.Legend(title=None, orient="top", symbolType="square")
     return _chart(
-        bars, row_names, x=x, colour=colour, ink=colours.ink, more=[rule] if in_sight else []
+        bars,
+        [_label(labels[type_id], counts[type_id]) for type_id in rows],
+        x=alt.X(
+            "start:Q",
+            title="Levenshtein distance (characters)",
+            scale=alt.Scale(domain=[0, axis.end], nice=False),
+            axis=alt.Axis(tickCount=10),
+        ),
+        colour=colours_of("part:N", [KEPT, CUT], [colours.after, colours.before], above),
+        ink=colours.ink,
+        more=[rule] * (threshold + 1 < axis.end),
     )
 
 
@@ -144,15 +140,19 @@ def cosine(
     colours = palette(dark=dark)
     rows = [type_id for type_id in labels if type_id in counts]
     bars = [bar for row, type_id in enumerate(rows) for bar in _cosine_bars(row, counts[type_id])]
-    row_names = [_label(labels[type_id], counts[type_id]) for type_id in rows]
     low = min((bar.start for bar in bars), default=0.0)
-    x = alt.X(
-        "start:Q",
-        title="cosine similarity",
-        scale=alt.Scale(domain=[math.floor(low * 10) / 10, 1.0], nice=False),
-        axis=alt.Axis(format=".1f", values=TENTHS),
+    return _chart(
+        bars,
+        [_label(labels[type_id], counts[type_id]) for type_id in rows],
+        x=alt.X(
+            "start:Q",
+            title="cosine similarity",
+            scale=alt.Scale(domain=[math.floor(low * 10) / 10, 1.0], nice=False),
+            axis=alt.Axis(format=".1f", values=TENTHS),
+        ),
+        colour=alt.value(colours.after),
+        ink=colours.ink,
     )
-    return _chart(bars, row_names, x=x, colour=alt.value(colours.after), ink=colours.ink)
 
 
 def _label(label: str, counts: Mapping[int, int]) -> str:
@@ -163,25 +163,21 @@ def _distance_bars(
     row: int, counts: Mapping[int, int], axis: Axis, threshold: int
 ) -> Iterator[HistogramBar]:
     """The bars of one type; the bin that contains the threshold has two stacked bars."""
-    kept: dict[int, int] = {}
-    cut: dict[int, int] = {}
+    parts: dict[str, Counter[int]] = {KEPT: Counter(), CUT: Counter()}
     for value, number in counts.items():
-        part = cut if value > threshold else kept
-        part[axis.bin_of(value)] = part.get(axis.bin_of(value), 0) + number
-    bins = sorted(kept.keys() | cut.keys())
-    most = max((kept.get(start, 0) + cut.get(start, 0) for start in bins), default=1)
-    total = sum(counts.values())
-    for start in bins:
+        parts[CUT if value > threshold else KEPT][axis.bin_of(value)] += number
+    bins = parts[KEPT] + parts[CUT]
+    most, total = max(bins.values(), default=1), bins.total()
+    for start in sorted(bins):
         below = 0
-        for name, part in ((KEPT, kept), (CUT, cut)):
-            if number := part.get(start, 0):
-                low, high = _place(row, below / most), _place(row, (below + number) / most)
+        for name, part in parts.items():
+            if number := part[start]:
                 yield HistogramBar(
                     row,
                     start,
                     start + axis.width,
-                    low,
-                    high,
+                    _place(row, below / most),
+                    _place(row, (below + number) / most),
                     name,
                     number,
                     number / total,
@@ -231,16 +227,13 @@ def _chart(
                 sort=None,
                 title=None,
                 scale=alt.Scale(padding=0),
-                axis=alt.Axis(
-                    labelExpr=_LABEL,
+                axis=plain_axis(
+                    labelExpr="split(datum.label, '\\n')",
                     labelLimit=160,
                     labelLineHeight=15,
                     labelColor=ink,
                     labelBaseline="middle",
                     labelPadding=8,
-                    labelOverlap=False,
-                    ticks=False,
-                    domain=False,
                     grid=False,
                 ),
             )
@@ -256,11 +249,11 @@ def _chart(
             y=alt.Y("low:Q", scale=height, axis=None),
             y2="high:Q",
             color=colour,
-            tooltip=[
-                alt.Tooltip("range:N", title="Range"),
-                alt.Tooltip("number:Q", title="Variants", format=","),
-                alt.Tooltip("share:Q", title="Share of the type", format=".1%"),
-            ],
+            tooltip=tips(
+                ("range:N", "Range"),
+                ("number:Q", "Variants", ","),
+                ("share:Q", "Share of the type", ".1%"),
+            ),
         )
     )
     base = (

@@ -12,7 +12,6 @@ import pandas as pd
 import streamlit as st
 
 from curation.diagnostics import distributions
-from curation.diagnostics.distributions import COSINE_BINS, PairCount, cosine_bounds
 from curation.diagnostics.variant_table import VariantFilter
 from curation.formatting import counted
 from pages.components.diagnostics.histogram_charts import TENTHS, Axis, character_axis
@@ -22,7 +21,7 @@ from pages.components.diagnostics.scope_of_page import (
     found_table,
     measure_button,
 )
-from pages.components.shared.charts import plot
+from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 
@@ -57,13 +56,13 @@ class Axes(NamedTuple):
     lowest: float
 
 
-def axes_of(rows: Iterable[PairCount]) -> Axes:
+def axes_of(rows: Iterable[distributions.PairCount]) -> Axes:
     """The axes for these rows; pass all rows of a project so that a filter does not move them."""
     counts: Counter[int] = Counter()
     lowest = 1.0
     for row in rows:
         counts[row.levenshtein] += row.number
-        lowest = min(lowest, cosine_bounds(row.cosine_bin, row.cosine_bin)[0])
+        lowest = min(lowest, distributions.cosine_bounds(row.cosine_bin, row.cosine_bin)[0])
     return Axes(character_axis({"": counts}), math.floor(lowest * 10) / 10)
 
 
@@ -72,7 +71,7 @@ class TypePairs(NamedTuple):
 
     label: str
     role: str
-    rows: Sequence[PairCount]
+    rows: Sequence[distributions.PairCount]
     axes: Axes
 
 
@@ -126,23 +125,21 @@ def _cells(pairs: TypePairs, *, dark: bool) -> alt.Chart:
                 scale=alt.Scale(type="sqrt", domain=[0, most], range=[FAINTEST, 1]),
                 legend=None,
             ),
-            tooltip=[
-                alt.Tooltip("distance:N", title="Distance"),
-                alt.Tooltip("cosine:N", title="Cosine"),
-                alt.Tooltip("number:Q", title="Variants", format=","),
-            ],
+            tooltip=grammar.tips(
+                ("distance:N", "Distance"), ("cosine:N", "Cosine"), ("number:Q", "Variants", ",")
+            ),
         )
     )
 
 
-def _counted(rows: Iterable[PairCount], axis: Axis) -> list[dict[str, Any]]:
+def _counted(rows: Iterable[distributions.PairCount], axis: Axis) -> list[dict[str, Any]]:
     """One cell per column and bin with variants, the fullest first."""
     counts: Counter[tuple[int, int]] = Counter()
     for row in rows:
         counts[axis.bin_of(row.levenshtein), row.cosine_bin] += row.number
     cells = []
     for (column, at), number in counts.most_common():
-        low, high = cosine_bounds(at, at)
+        low, high = distributions.cosine_bounds(at, at)
         cells.append(
             {
                 "bin": at,
@@ -170,7 +167,10 @@ def marked(axis: Axis, distances: Sequence[float], cosines: Sequence[float]) -> 
     """
     left, right = (_column(axis, value) for value in sorted(distances))
     first, last = (
-        min(max(math.floor((value + 1) * COSINE_BINS / 2), 0), COSINE_BINS - 1)
+        min(
+            max(math.floor((value + 1) * distributions.COSINE_BINS / 2), 0),
+            distributions.COSINE_BINS - 1,
+        )
         for value in sorted(cosines)
     )
     return Region((left, _last_of(axis, right)), (first, last))
@@ -196,7 +196,7 @@ def description(axis: Axis, region: Region) -> str:
     (first, last), (lowest, highest) = region
     far = f"{first} or more" if last == FARTHEST else f"{first} to {last}"
     distance = str(first) if first == last else far
-    low, high = cosine_bounds(lowest, highest)
+    low, high = distributions.cosine_bounds(lowest, highest)
     return f"Levenshtein distance {distance}, cosine {low:.2f} to {high:.2f}"
 
 
@@ -233,7 +233,7 @@ def draw(view: PageView) -> None:
     )
 
 
-def _types(view: PageView, rows: Sequence[PairCount]) -> dict[str, TypePairs]:
+def _types(view: PageView, rows: Sequence[distributions.PairCount]) -> dict[str, TypePairs]:
     """The chart data of each type; free-form types have larger distances and their own axes."""
     entries = open_project.every_type()
     kept = {key for key, entry in entries.items() if entry.surface_check.keeps_words}
@@ -269,18 +269,14 @@ def _charts(types: Mapping[str, TypePairs]) -> dict[str, Any]:
             with st.container(gap="small"):
                 st.text(f"{pairs.label} · {sum(row.number for row in pairs.rows):,}")
                 selected[type_id] = plot.chart(
-                    pairs_chart(pairs, dark=st.context.theme.type == "dark"),
+                    partial(pairs_chart, pairs),
                     key=f"pairs-{type_id}-{rounds[type_id]}",
                     on_select=partial(_mark, type_id),
                     selection_mode=[BRUSH, PLACE],
                     alt=f"{pairs.label}: heat map of Levenshtein distance and cosine similarity; "
                     "drag over a region or click a cell to list its variants",
                 )
-    plot.save_buttons(
-        partial(printed, list(types.values()), dark=False),
-        name="pairs",
-        key="save-pairs",
-    )
+    plot.save_buttons(partial(printed, list(types.values())), name="pairs")
     st.caption(
         "Each cell counts a type's variants with a similar distance and cosine. The stronger its "
         "colour, the more variants it contains. The distance axis covers a wider range for "

@@ -1,25 +1,19 @@
 """Shared by all parts of the Diagnostics page: scope, counts, names and the table of variants."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
-from markupsafe import Markup
 
 from curation.decisions.status import status_label
 from curation.diagnostics import variant_table
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.diagnostics.variant_table import FoundVariant, FoundVariants, VariantFilter
 from curation.formatting import counted
 from curation.review.queue import status_counts
 from db.models import Status
-from pages.components.shared import formatting, page_runs
-from pages.components.shared.card import permalink
-from pages.components.shared.formatting import join
-from pages.components.shared.links import open_in_review
-from pages.components.shared.shell import current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import formatting, links, page_runs, tables
+from pages.components.shared.shell import count_cache, current_user, open_project
 
 SHOWN = 200
 """Maximum rows of the table; more would be slow to scroll, and nobody reads them."""
@@ -36,6 +30,8 @@ STATUSES: dict[str, Status | None] = {
 }
 """Status filters of the page."""
 
+_HEADS = ("Card", "Variant", "Anchor", "Type", "Status", "Distance", "Cosine", "Flags", "Cue")
+
 
 @dataclass(frozen=True)
 class PageView:
@@ -46,7 +42,7 @@ class PageView:
         labels: types in use, in taxonomy order → their names.
     """
 
-    counts: CachedCounts
+    counts: count_cache.CachedCounts
     scope: Scope
     labels: dict[str, str]
 
@@ -90,7 +86,9 @@ def measure_button(missing: int, *, what: str) -> None:
             st.rerun()
 
 
-def found_table(view: PageView, wanted: VariantFilter, *, description: str, key: str) -> None:
+def found_table(
+    view: PageView, wanted: variant_table.VariantFilter, *, description: str, key: str
+) -> None:
     """Show how many variants were found, the first of them as a table, and a link to review them.
 
     Args:
@@ -105,66 +103,28 @@ def found_table(view: PageView, wanted: VariantFilter, *, description: str, key:
         return
     rows = open_project.ask(variant_table.rows, found.ids[:SHOWN])
     with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
-        st.text(_found_in_words(found, description))
+        shown = "" if found.total <= SHOWN else f"; the table shows the first {SHOWN}"
+        st.text(f"{counted(found.total, 'variant')}: {description}{shown}.")
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):
-            open_in_review(found.ids, f"Diagnostics: {description}")
-    formatting.emit(table_of_variants(rows, view.labels))
+            links.open_in_review(found.ids, f"Diagnostics: {description}")
+    cells = (
+        (
+            tables.card_link(row.uid),
+            tables.sentence(row.text),
+            tables.sentence(row.anchor),
+            view.labels.get(row.type_id, row.type_id),
+            status_label(row.status),
+            "" if row.levenshtein is None else str(row.levenshtein),
+            "" if row.cosine is None else f"{row.cosine:.3f}",
+            row.flags.label if row.flags else "",
+            row.cue or "",
+        )
+        for row in rows
+    )
+    formatting.emit(tables.sentences(_HEADS, cells, numbers=("Distance", "Cosine")))
 
 
-def _found_in_words(found: FoundVariants, description: str) -> str:
-    shown = "" if found.total <= SHOWN else f"; the table shows the first {SHOWN}"
-    return f"{counted(found.total, 'variant')}: {description}{shown}."
-
-
-def _review_label(found: FoundVariants) -> str:
+def _review_label(found: variant_table.FoundVariants) -> str:
     if found.total > len(found.ids):
         return f"Review the first {len(found.ids):,}"
     return "Review this variant" if found.total == 1 else f"Review these {found.total:,} variants"
-
-
-# -- Found variants as a table of full sentences, with each row as high as its text ---------------
-
-
-_HEADS = ("Card", "Variant", "Anchor", "Type", "Status", "Distance", "Cosine", "Flags", "Cue")
-_NUMBERS = ("Distance", "Cosine")
-
-
-def table_of_variants(rows: Sequence[FoundVariant], labels: Mapping[str, str]) -> Markup:
-    """The variants in order; a table longer than the window scrolls separately.
-
-    Args:
-        labels: type id → name; other types are named by their id.
-    """
-    heads = (Markup('<th scope="col"{}>{}</th>').format(_style(head), head) for head in _HEADS)
-    return Markup(
-        '<div class="hg-found" tabindex="0" role="region" aria-label="Variants">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(join(heads), join(_row(row, labels) for row in rows))
-
-
-def _row(row: FoundVariant, labels: Mapping[str, str]) -> Markup:
-    card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
-        permalink(row.uid), "Opens the variant's card in Review in a new tab."
-    )
-    cells: dict[str, str | Markup] = {
-        "Card": card,
-        "Variant": _sentence(row.text),
-        "Anchor": _sentence(row.anchor),
-        "Type": labels.get(row.type_id, row.type_id),
-        "Status": status_label(row.status),
-        "Distance": "" if row.levenshtein is None else str(row.levenshtein),
-        "Cosine": "" if row.cosine is None else f"{row.cosine:.3f}",
-        "Flags": row.flags.label if row.flags else "",
-        "Cue": row.cue or "",
-    }
-    return Markup("<tr>{}</tr>").format(
-        join(Markup("<td{}>{}</td>").format(_style(head), cells[head]) for head in _HEADS)
-    )
-
-
-def _sentence(text: str) -> Markup:
-    return Markup('<span class="hg-text" dir="auto">{}</span>').format(text)
-
-
-def _style(head: str) -> Markup:
-    return Markup(' class="hg-number"') if head in _NUMBERS else Markup("")

@@ -8,7 +8,6 @@ import streamlit as st
 
 from curation.anchors.revisions import sources_in_use
 from curation.diagnostics import distributions
-from curation.diagnostics.distributions import Count, Scope, by_type
 from curation.diagnostics.queue_order import KIND as REORDER
 from curation.overview.project_settings import change_threshold
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
@@ -18,10 +17,9 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
-from pages.components.shared import page_runs
+from pages.components.shared import page_runs, tables
 from pages.components.shared.charts import plot
-from pages.components.shared.formatting import percentages
-from pages.components.shared.shell import count_cache, current_user, open_project
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 KEY = "threshold"
 SHOWN = "threshold_told"
@@ -54,22 +52,21 @@ def _keeping_words(view: PageView) -> PageView:
     return replace(view, scope=replace(view.scope, types=kept))
 
 
-def _distances(view: PageView, rows: Sequence[Count]) -> None:
+def _distances(view: PageView, rows: Sequence[distributions.Count]) -> None:
     st.header("Distance from the anchor", anchor=False)
     if not view.scope.types:
         st.text("The threshold does not apply to these free-form types.")
         return
     present = int(open_project.ask(get_setting, THRESHOLD))
     threshold = _slider(rows, view.scope, present)
-    counts = by_type(rows, view.scope)
+    counts = distributions.by_type(rows, view.scope)
     labels = view.labels_of(counts)
     if not counts:
         st.text("No measured variant of these types has this status.")
         return
     _effect(view, rows, threshold)
-    figure = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
     plot.chart_to_save(
-        figure,
+        partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold),
         name="levenshtein",
         alt_text="Histograms of the Levenshtein distance, one row per type; the table below shows "
         "how many variants are above the threshold",
@@ -82,7 +79,7 @@ def _distances(view: PageView, rows: Sequence[Count]) -> None:
     _by_type(view, rows, threshold, labels)
 
 
-def _slider(rows: Sequence[Count], scope: Scope, present: int) -> int:
+def _slider(rows: Sequence[distributions.Count], scope: distributions.Scope, present: int) -> int:
     longest = min(max((row.value for row in rows if row.type_id in scope.types), default=0), 500)
     st.session_state.setdefault(KEY, present)
     return st.slider(
@@ -96,7 +93,7 @@ def _slider(rows: Sequence[Count], scope: Scope, present: int) -> int:
     )
 
 
-def _effect(view: PageView, rows: Sequence[Count], threshold: int) -> None:
+def _effect(view: PageView, rows: Sequence[distributions.Count], threshold: int) -> None:
     """The effect of the threshold in a sentence."""
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
@@ -107,7 +104,9 @@ def _effect(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     )
 
 
-def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict[str, str]) -> None:
+def _by_type(
+    view: PageView, rows: Sequence[distributions.Count], threshold: int, labels: dict[str, str]
+) -> None:
     """The effect of the threshold on each type."""
     measured = distributions.totals(rows, view.scope)
     cut = distributions.over(rows, view.scope, threshold)
@@ -120,14 +119,13 @@ def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict
     if len(table) > 1:
         sums = (sum(values.values()) for values in (measured, cut, pending))
         table.append(_line("All types", *sums))
-    numbers = st.column_config.NumberColumn(format="localized")
     st.dataframe(
-        percentages(table, "Share above", digits=2),
+        tables.percentages(table, "Share above", digits=2),
         hide_index=True,
         key="cut-by-type",
         width="content",
         height="content",
-        column_config=dict.fromkeys(("Measured", "Above", "Pending above"), numbers),
+        column_config=tables.counts(("Measured", "Above", "Pending above")),
     )
 
 
@@ -141,16 +139,20 @@ def _line(label: str, measured: int, cut: int, pending: int) -> dict[str, object
     }
 
 
-def _count_pending(scope: Scope, rows: Sequence[Count], threshold: int) -> int:
+def _count_pending(
+    scope: distributions.Scope, rows: Sequence[distributions.Count], threshold: int
+) -> int:
     return sum(distributions.over(rows, _pending(scope), threshold).values())
 
 
-def _pending(scope: Scope) -> Scope:
+def _pending(scope: distributions.Scope) -> distributions.Scope:
     return replace(scope, status=Status.PENDING)
 
 
 @current_user.for_leads("change the threshold or reject the variants above it")
-def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
+def _acts(
+    view: PageView, rows: Sequence[distributions.Count], threshold: int, present: int
+) -> None:
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):
         st.button(
@@ -166,21 +168,19 @@ def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -
                 f"Reject the {pending:,} pending variants above it", icon=":material/block:"
             ):
                 _reject_form(view.scope, threshold, pending)
-    if message := st.session_state.pop(SHOWN, ""):
-        st.text(message)
+    error_messages.show_once(SHOWN)
     if REJECTED in st.session_state:
         st.button("Undo rejection", key="undo-threshold", on_click=_undo)
 
 
 def _keep(threshold: int) -> None:
-    changed = open_project.tell(change_threshold, threshold)
-    if changed:
+    if open_project.tell(change_threshold, threshold):
         page_runs.ensure(REORDER)
         count_cache.forget()
         st.session_state[SHOWN] = f"The project's threshold is now {threshold}."
 
 
-def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
+def _reject_form(scope: distributions.Scope, threshold: int, pending: int) -> None:
     if current_user.reviewer_id() is None:
         st.write("Decisions are stored under your name so that they can be undone.")
         current_user.name_form("Your name", key="signin-diagnostics")
@@ -210,7 +210,7 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
     )
 
 
-def _reject(scope: Scope, threshold: int, reason: str) -> None:
+def _reject(scope: distributions.Scope, threshold: int, reason: str) -> None:
     reviewer_id = current_user.reviewer_id()
     assert reviewer_id is not None  # the form is only shown to a reviewer
     rule = parse_rule(f"levenshtein > {threshold}")
@@ -246,13 +246,12 @@ def _cosines(view: PageView, in_use: int) -> None:
     measured = sum(row.number for row in rows)
     if measured < in_use:
         measure_button(in_use - measured, what="cosine")
-    counts = by_type(rows, view.scope)
+    counts = distributions.by_type(rows, view.scope)
     if not counts:
         return
     encoder = open_project.ask(get_setting, ACTIVE_ENCODER)
-    figure = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
     plot.chart_to_save(
-        figure,
+        partial(histogram_charts.cosine, counts, labels=view.labels_of(counts)),
         name="cosine",
         alt_text="Histograms of the cosine similarity between anchor and variant, one row per type",
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -17,23 +16,21 @@ from curation.review.calibration.figures import (
     Bin,
     Calibration,
     JudgeFigures,
-    TypeFigures,
     accept_trusted,
     count_trusted,
     trust,
 )
 from curation.review.undo import retract_action
 from db.models import Verdict
-from pages.components.shared.charts import plot
+from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 
-_VERBS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
+_VERDICTS = (Verdict.ACCEPT, Verdict.EDIT, Verdict.REJECT)
 _MESSAGE, _DONE, _PROBLEM = "judges_told", "judges_accepted", "judges_apply_problem"
 
 
-def draw(found: Calibration, counts: CachedCounts) -> None:
+def draw(found: Calibration, counts: count_cache.CachedCounts) -> None:
     """Show a table of all models, then details of the chosen one."""
     st.header("Models", anchor=False)
     if not found.judges:
@@ -48,7 +45,33 @@ def draw(found: Calibration, counts: CachedCounts) -> None:
         st.text("No person has decided blind on a variant that this model has judged.")
         return
     labels = open_project.type_names() | {"all": "All types"}
-    _types(one, labels)
+    st.dataframe(
+        [
+            {
+                "Type": labels.get(row.type_id, row.type_id),
+                "Variants": row.items,
+                "People accept": _percent(row.base_rate),
+                "Agree": as_text(row.agreement, as_percent=True),
+                "By chance": _percent(row.by_chance),
+                "Kappa": as_text(row.kappa),
+                "Model accepts": row.accepted,
+                "Precision of 'accept'": as_text(row.precision, as_percent=True),
+            }
+            for row in (*one.types, one.together)
+        ],
+        hide_index=True,
+        key="judges-types-table",
+        placeholder="–",
+        column_config={
+            "People accept": st.column_config.NumberColumn(
+                format="%.0f%%",
+                help="The base rate. Kappa is not informative if it is near 0% or 100%.",
+            ),
+            "By chance": st.column_config.NumberColumn(
+                format="%.0f%%", help="Agreement expected by chance."
+            ),
+        },
+    )
     _verdicts(one, labels)
     _certainty(one)
     if one.id in again:
@@ -94,37 +117,6 @@ def _ranking(found: Calibration, again: Mapping[int, Consistency]) -> None:
     st.caption("Sorted by kappa. Brackets show 95% intervals. An edit counts as not accepted.")
 
 
-def _types(one: JudgeFigures, labels: Mapping[str, str]) -> None:
-    st.dataframe(
-        [_line(row, labels) for row in (*one.types, one.together)],
-        hide_index=True,
-        key="judges-types-table",
-        placeholder="–",
-        column_config={
-            "People accept": st.column_config.NumberColumn(
-                format="%.0f%%",
-                help="The base rate. Kappa is not informative if it is near 0% or 100%.",
-            ),
-            "By chance": st.column_config.NumberColumn(
-                format="%.0f%%", help="Agreement expected by chance."
-            ),
-        },
-    )
-
-
-def _line(row: TypeFigures, labels: Mapping[str, str]) -> dict[str, object]:
-    return {
-        "Type": labels.get(row.type_id, row.type_id),
-        "Variants": row.items,
-        "People accept": _percent(row.base_rate),
-        "Agree": as_text(row.agreement, as_percent=True),
-        "By chance": _percent(row.by_chance),
-        "Kappa": as_text(row.kappa),
-        "Model accepts": row.accepted,
-        "Precision of 'accept'": as_text(row.precision, as_percent=True),
-    }
-
-
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
@@ -141,9 +133,9 @@ def _verdicts(one: JudgeFigures, labels: Mapping[str, str]) -> None:
     cells = rows[type_id].cells
     st.dataframe(
         [
-            {"Model": does}
-            | {f"People {do}": cells.get((judge, people), 0) for people, do in _VERBS.items()}
-            for judge, does in _VERBS.items()
+            {"Model": judge.value}
+            | {f"People {people}": cells.get((judge, people), 0) for people in _VERDICTS}
+            for judge in _VERDICTS
         ],
         hide_index=True,
         key="judges-verdicts",
@@ -197,8 +189,7 @@ def _trust(found: Calibration, one: JudgeFigures, labels: Mapping[str, str]) -> 
             names = ", ".join(labels.get(key, key) for key in trusted)
             st.text(f"Types that qualify: {names}.")
             _offer(found, one, precision)
-        if message := st.session_state.pop(_MESSAGE, ""):
-            st.text(message)
+        error_messages.show_once(_MESSAGE)
         if _DONE in st.session_state:
             st.button("Undo", key="judges-undo", on_click=_undo)
         error_messages.show_kept(_PROBLEM)
@@ -257,35 +248,29 @@ def reliability_chart(bins: Sequence[Bin], *, dark: bool) -> alt.LayerChart:
     On the dashed line, the model is right exactly as often as its certainty says.
     """
     colours = palette(dark=dark)
-    rows = pd.DataFrame([one._asdict() for one in bins])
-    x = alt.X(
-        "low:Q",
-        title="stated confidence",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%"),
-    )
-    y = alt.Y(
-        "right:Q", title="correct", scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(format="%")
-    )
-    tooltip = [
-        alt.Tooltip("items:Q", title="Opinions"),
-        alt.Tooltip("certainty:Q", title="Mean confidence", format=".0%"),
-        alt.Tooltip("right:Q", title="Correct", format=".0%"),
-    ]
-    base = alt.Chart(rows)
+    base = alt.Chart(pd.DataFrame([one._asdict() for one in bins]))
+    share = alt.Axis(format="%")
+    x = alt.X("low:Q", title="stated confidence", scale=alt.Scale(domain=[0, 1]), axis=share)
+    y = alt.Y("right:Q", title="correct", scale=alt.Scale(domain=[0, 1.08]), axis=share)
     bars = base.mark_bar(color=colours.after, stroke=colours.paper).encode(
-        x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltip
+        x=x,
+        x2="high:Q",
+        y=y,
+        y2=alt.datum(0),
+        tooltip=grammar.tips(
+            ("items:Q", "Opinions"),
+            ("certainty:Q", "Mean confidence", ".0%"),
+            ("right:Q", "Correct", ".0%"),
+        ),
     )
-    numbers = (
+    counts = (
         base.transform_calculate(middle="(datum.low + datum.high) / 2")
         .mark_text(dy=-7, color=colours.ink)
         .encode(x="middle:Q", y="right:Q", text="items:Q")
     )
-    ends = pd.DataFrame([{"low": 0.0, "right": 0.0}, {"low": 1.0, "right": 1.0}])
-    line = (
-        alt.Chart(ends)
+    exact = (
+        alt.Chart(pd.DataFrame([{"low": 0.0, "right": 0.0}, {"low": 1.0, "right": 1.0}]))
         .mark_line(strokeDash=[4, 3], color=colours.ink)
         .encode(x="low:Q", y="right:Q")
     )
-    chart: Any = alt.layer(bars, line, numbers)
-    return chart.properties(height=HEIGHT)
+    return grammar.layered(bars, exact, counts, height=HEIGHT)

@@ -16,18 +16,14 @@ from curation.review.calibration.sample import (
 )
 from curation.validation import checked
 from pages.components.generate import judge_figures, opinions_section
-from pages.components.shared import links
-from pages.components.shared.formatting import plain
-from pages.components.shared.links import GENERATE_SECTION, SELECTION
-from pages.components.shared.model_choice import MAX_SEED
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import formatting, links, model_choice
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 OF_EACH, IN_ALL = "per type", "in total"
 _CHOSEN, _PROBLEM = "judges-sample", "judges_problem"
 
 
-def draw(counts: CachedCounts) -> None:
+def draw(counts: count_cache.CachedCounts) -> None:
     """Show the sample, the progress of people, and the results of the models."""
     st.caption(
         "Measure how reliable a model's verdicts are. Create a random sample and review it blind, "
@@ -70,7 +66,7 @@ def _title(sample: Sample) -> str:
 
 @current_user.for_leads("create samples")
 def _form() -> None:
-    labels = {entry.id: plain(entry.label) for entry in open_project.types()}
+    labels = {entry.id: formatting.plain(entry.label) for entry in open_project.types()}
     types = st.pills(
         "Types",
         list(labels),
@@ -92,7 +88,12 @@ def _form() -> None:
     )
     how = middle.selectbox("Size", [OF_EACH, IN_ALL], key="judges-how")
     seed = right.number_input(
-        "Seed", 0, MAX_SEED, 0, key="judges-seed", help="Change the seed to get a different sample."
+        "Seed",
+        0,
+        model_choice.MAX_SEED,
+        0,
+        key="judges-seed",
+        help="Change the seed to get a different sample.",
     )
     names = [one.name for one in open_project.ask(judges)]
     judged = (
@@ -172,23 +173,23 @@ def _progress(found: Calibration) -> None:
                 "pages/review.py",
                 label="Review the sample",
                 icon=":material/rate_review:",
-                query_params={SELECTION: name},
+                query_params={links.SELECTION: name},
             )
             st.button(
                 "Ask a model to judge it",
                 key="judges-ask",
                 type="tertiary",
                 icon=":material/smart_toy:",
-                on_click=_to_opinions,
-                args=(found.sample.id,),
+                on_click=st.session_state.update,
+                args=(
+                    {
+                        opinions_section.SAMPLE: found.sample.id,
+                        links.GENERATE_SECTION: opinions_section.NAME,
+                    },
+                ),
             )
         st.caption(
-            f"All reviewers can open the sample at review?{SELECTION}={name}. Its cards stay "
+            f"All reviewers can open the sample at review?{links.SELECTION}={name}. Its cards stay "
             "blind in Review until you have decided on them. Decisions that were not made blind do "
             "not count here."
         )
-
-
-def _to_opinions(number: int) -> None:
-    st.session_state[opinions_section.SAMPLE] = number
-    st.session_state[GENERATE_SECTION] = opinions_section.NAME

@@ -20,7 +20,6 @@ from curation.generation.run_report import (
     AttemptCounts,
     ShownCall,
     Spent,
-    Trouble,
     calls_in_full,
     in_words,
     is_measured,
@@ -32,9 +31,7 @@ from curation.generation.run_report import (
 from curation.taxonomy.surface_check import ROLES, role_name
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
-from pages.components.shared import formatting, model_choice, page_runs, run_cost
-from pages.components.shared.formatting import diff, join
-from pages.components.shared.links import open_in_review
+from pages.components.shared import formatting, links, model_choice, page_runs, run_cost
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _PROBLEM = "generate_resume_problem"
@@ -74,13 +71,10 @@ def _pace(run: Run, so_far: Spent) -> None:
     if so_far.prompt_tokens:
         tokens = f"{so_far.prompt_tokens:,} input and {so_far.completion_tokens:,} output"
         parts.append(f"{tokens} tokens")
-    parts.append(f"{spent(so_far.cost, is_estimate=so_far.is_estimate)}{_of_the_budget(run)}")
-    st.text(" · ".join(parts))
-
-
-def _of_the_budget(run: Run) -> str:
     money = run.parameters["budget"]["money"]
-    return f" of the {dollars(money)} limit" if money else ""
+    limit = f" of the {dollars(money)} limit" if money else ""
+    parts.append(f"{spent(so_far.cost, is_estimate=so_far.is_estimate)}{limit}")
+    st.text(" · ".join(parts))
 
 
 def _troubles(run: Run, found: AttemptCounts) -> None:
@@ -103,14 +97,10 @@ def _troubles(run: Run, found: AttemptCounts) -> None:
     if picked is None:
         return
     for trouble in open_project.ask(last_troubles, run.id, picked):
-        _trouble(trouble)
-
-
-def _trouble(trouble: Trouble) -> None:
-    with st.container(border=True):
-        st.text(f"{trouble.anchor}\nAttempt {trouble.attempt}: {trouble.error}")
-        if trouble.raw:
-            st.code(trouble.raw, language=None, wrap_lines=True)
+        with st.container(border=True):
+            st.text(f"{trouble.anchor}\nAttempt {trouble.attempt}: {trouble.error}")
+            if trouble.raw:
+                st.code(trouble.raw, language=None, wrap_lines=True)
 
 
 def stopped(run: Run) -> None:
@@ -118,7 +108,7 @@ def stopped(run: Run) -> None:
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         found = _progress(run)
-        if run.state == RunState.FAILED and not _can_go_on(run):
+        if run.state == RunState.FAILED and not open_project.ask(can_go_on, run.id):
             st.text(f"Failed: {run.message}")
             _pace(run, found.spent)
         else:
@@ -127,11 +117,6 @@ def stopped(run: Run) -> None:
             _way_on(run)
         _troubles(run, found)
         page_runs.log(run, opened=run.state == RunState.FAILED)
-
-
-def _can_go_on(run: Run) -> bool:
-    """Whether resuming the run would make any calls."""
-    return open_project.ask(can_go_on, run.id)
 
 
 @current_user.for_leads()
@@ -152,7 +137,12 @@ def _way_on(run: Run) -> None:
             icon=":material/play_arrow:",
         )
         if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
-            st.button("Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,))
+            st.button(
+                "Cancel",
+                key=f"generate-cancel-{run.id}",
+                on_click=open_project.tell,
+                args=(request_cancel, run.id),
+            )
     if other is not None:
         st.text(f"Run {other.id} is still running. You can resume this run when it has finished.")
     error_messages.show_kept(_PROBLEM)
@@ -181,10 +171,6 @@ def _resume(run: Run, budget: Budget) -> None:
         page_runs.start_again(run, model_choice.key_environment(run.parameters["base_url"]))
 
 
-def _cancel(run_id: int) -> None:
-    open_project.tell(request_cancel, run_id)
-
-
 # -- Readable names of generation runs ------------------------------------------------------------
 
 
@@ -198,8 +184,7 @@ def title(run: Run) -> str:
 
 def named(run: Run) -> str:
     """A run as a list entry: number, request, time and state."""
-    moment = formatting.local(run.created_at)
-    return f"Run {run.id}: {title(run)}, {moment:%Y-%m-%d %H:%M}, {page_runs.STATES[run.state]}"
+    return page_runs.named(run, title(run))
 
 
 # -- Results of a trial: the variants of each anchor, and the raw answers -------------------------
@@ -231,7 +216,9 @@ def trial_results(run: Run) -> None:
         figures(run)
         if any(call.raw for call in shown):
             with st.expander("Raw answers", icon=":material/data_object:"):
-                _raw(shown)
+                for call in shown:
+                    st.text(f"{role_name(call.role)}: {call.anchor}")
+                    st.code(call.raw or "No answer.", language=None, wrap_lines=True)
         review_button(run)
 
 
@@ -244,10 +231,10 @@ def _family(calls: Sequence[ShownCall], labels: Mapping[str, str]) -> Markup:
         for type_id, text in call.variants:
             cue = call.cues.get(type_id)
             label = labels.get(type_id, type_id) + (f" · {cue}" if cue else "")
-            rows.append(_row(label, diff(call.anchor, text)[1]))
+            rows.append(_row(label, formatting.diff(call.anchor, text)[1]))
         if not call.variants or call.problems:
             rows.append(_row(role_name(call.role), call.problems or "no variants"))
-    return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
+    return Markup('<div class="hg-card hg-siblings">{}</div>').format(formatting.join(rows))
 
 
 def _row(label: str, text: str | Markup) -> Markup:
@@ -256,14 +243,8 @@ def _row(label: str, text: str | Markup) -> Markup:
     )
 
 
-def _raw(shown: Sequence[ShownCall]) -> None:
-    for call in shown:
-        st.text(f"{role_name(call.role)}: {call.anchor}")
-        st.code(call.raw or "No answer.", language=None, wrap_lines=True)
-
-
 def review_button(run: Run) -> None:
     """Link to review the variants of a run."""
     if st.button("Review variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"):
         ids = open_project.ask(variant_ids, run.id, limit=IN_REVIEW)
-        open_in_review(ids, f"run {run.id}")
+        links.open_in_review(ids, f"run {run.id}")

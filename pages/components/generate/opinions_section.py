@@ -26,10 +26,8 @@ from db.errors import HedgerowError
 from db.models import Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components.generate import live_run
-from pages.components.shared import links, model_choice, page_runs, run_cost, scores
-from pages.components.shared.formatting import plain
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import formatting, links, model_choice, page_runs, run_cost, scores
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 NAME = "Second opinions"
 """Name of this section of the Generate page."""
@@ -52,7 +50,6 @@ STATUSES: dict[Status | None, str] = {
     Status.CONFLICT: "In conflict",
     None: "All except superseded",
 }
-_SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
 _PROBLEM = "opinion_problem"
 
 
@@ -64,7 +61,7 @@ def draw() -> None:
         "unless you switch the model on in Settings. A person's verdict always outranks them."
     )
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return
@@ -106,7 +103,7 @@ def _done(run: Run) -> None:
 
 
 @current_user.for_leads("ask for second opinions")
-def _box(counts: CachedCounts) -> None:
+def _box(counts: count_cache.CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.header("Variants to judge", anchor=False)
         selection, times = _what()
@@ -155,7 +152,7 @@ def _what() -> tuple[JudgeSelection, int]:
 
 
 def _selection() -> JudgeSelection:
-    labels = {entry.id: plain(entry.label) for entry in open_project.types()}
+    labels = {entry.id: formatting.plain(entry.label) for entry in open_project.types()}
     types = st.pills(
         "Types",
         list(labels),
@@ -208,44 +205,50 @@ def _fine_points() -> dict[str, Any]:
     """Options for slow servers and for models that reason before they answer."""
     with st.expander("Concurrency, answer length, timeout", icon=":material/tune:"):
         first, second, third = st.columns(3, vertical_alignment="bottom")
-        concurrency = first.number_input(
-            "Concurrent calls",
-            1,
-            MAX_CONCURRENCY,
-            16,
-            key="opinion-concurrency",
-            persist_state="session",
-        )
-        tokens = second.number_input(
-            "Maximum answer length (tokens)",
-            16,
-            32_000,
-            500,
-            100,
-            key="opinion-tokens",
-            persist_state="session",
-            help="Raise this if the model reasons before it answers or if answers are cut off.",
-        )
-        timeout = third.number_input(
-            "Timeout (seconds)",
-            1,
-            3600,
-            120,
-            key="opinion-timeout",
-            persist_state="session",
-        )
-    return {
-        "concurrency": int(concurrency),
-        "max_tokens": int(tokens),
-        "timeout": float(timeout),
-    }
+        return {
+            "concurrency": int(
+                first.number_input(
+                    "Concurrent calls",
+                    1,
+                    MAX_CONCURRENCY,
+                    16,
+                    key="opinion-concurrency",
+                    persist_state="session",
+                )
+            ),
+            "max_tokens": int(
+                second.number_input(
+                    "Maximum answer length (tokens)",
+                    16,
+                    32_000,
+                    500,
+                    100,
+                    key="opinion-tokens",
+                    persist_state="session",
+                    help="Raise this if the model reasons before it answers or if answers are cut "
+                    "off.",
+                )
+            ),
+            "timeout": float(
+                third.number_input(
+                    "Timeout (seconds)",
+                    1,
+                    3600,
+                    120,
+                    key="opinion-timeout",
+                    persist_state="session",
+                )
+            ),
+        }
 
 
-def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
+def _cost(values: dict[str, Any], counts: count_cache.CachedCounts) -> None:
     price, budget = run_cost.price(values["model"]), run_cost.budget()
     try:
         request = checked(JudgeRequest, values | {"price": price, "budget": budget})
-        wanted = counts.get(count_wanted, _bare(request))
+        # Only the fields that determine the variants: counts are cached by them.
+        of = request.model_dump(include={"model", "prompt", "selection", "repeats", "temperature"})
+        wanted = counts.get(count_wanted, JudgeRequest(**of))
         if wanted is None:
             return
         found = open_project.ask(estimate_judging, request, wanted)
@@ -259,17 +262,6 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
         st.text("OpenAI needs an API key. Enter one, or enter the address of another server.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
     error_messages.show_kept(_PROBLEM)
-
-
-def _bare(request: JudgeRequest) -> JudgeRequest:
-    """The fields of a request that determine its variants; counts are cached by them."""
-    return JudgeRequest(
-        model=request.model,
-        prompt=request.prompt,
-        selection=request.selection,
-        repeats=request.repeats,
-        temperature=request.temperature,
-    )
 
 
 def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
@@ -326,7 +318,7 @@ def _start(request: JudgeRequest) -> None:
         page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
 
 
-def _agreement(counts: CachedCounts) -> None:
+def _agreement(counts: count_cache.CachedCounts) -> None:
     """Show each model that has given opinions, and its agreement with people."""
     found = open_project.ask(judges)
     if not found:
@@ -336,7 +328,8 @@ def _agreement(counts: CachedCounts) -> None:
         state = "switched on" if judge.counts else "switched off"
         verdicts = counts.get(verdict_counts, judge.id) or {}
         accepts, edits, rejects = (
-            f"{what} {verdicts.get(verdict, 0):,}" for verdict, what in _SAYS.items()
+            f"{verdict} {verdicts.get(verdict, 0):,}"
+            for verdict in (Verdict.ACCEPT, Verdict.EDIT, Verdict.REJECT)
         )
         st.text(
             f"{judge.name} · {counted(judge.opinions, 'opinion')} · {state}"

@@ -29,10 +29,8 @@ from curation.taxonomy.cues import SPELLING
 from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared import prompt_editor
-from pages.components.shared.model_choice import MAX_SEED
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import model_choice, prompt_editor
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _NAMES: dict[PromptName, str] = {
     **{role: facts.name for role, facts in ROLES.items()},
@@ -41,7 +39,7 @@ _NAMES: dict[PromptName, str] = {
 _PLACE, _EXAMPLE = "generate", "generate_example"
 
 
-def draw(counts: CachedCounts) -> None:
+def draw(counts: count_cache.CachedCounts) -> None:
     """Choose a version to read, preview or copy and edit."""
     role, chosen = prompt_editor.choose(_NAMES, place=_PLACE)
     _facts(chosen, counts)
@@ -55,7 +53,7 @@ def draw(counts: CachedCounts) -> None:
         prompt_examples(chosen, role_of(role))
 
 
-def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
+def _facts(chosen: PromptVersion, counts: count_cache.CachedCounts) -> None:
     """Who wrote this version, and how many variants or opinions it has produced."""
     facts = [prompt_editor.author_of(chosen)]
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
@@ -93,11 +91,12 @@ def _preview(template: str, role: PromptName, examples: Sequence[Example]) -> No
     for cue in cues.values():
         if cue in SPELLING:
             st.text(f'The cue "{SPELLING[cue]}" is stored as "{cue}", as the paper spells it.')
-    st.button(f"Show another {what}", key="generate-another", on_click=_next)
-
-
-def _next() -> None:
-    st.session_state[_EXAMPLE] += 1
+    st.button(
+        f"Show another {what}",
+        key="generate-another",
+        on_click=st.session_state.update,
+        args=({_EXAMPLE: number + 1},),
+    )
 
 
 # -- prompt examples ------------------------------------------------------------------------------
@@ -114,8 +113,7 @@ _PROBLEM, _MESSAGE = "generate_examples_problem", "generate_examples_told"
 
 def prompt_examples(chosen: PromptVersion, role: Role) -> None:
     """Show the examples of the version, and a form to choose others."""
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     if chosen.examples:
         with st.expander(counted(len(chosen.examples), "example"), icon=":material/list:"):
             st.dataframe(
@@ -157,7 +155,7 @@ def _form(chosen: PromptVersion, role: Role) -> None:
     seed = right.number_input(
         "Seed",
         0,
-        MAX_SEED,
+        model_choice.MAX_SEED,
         0,
         key="generate-examples-seed",
         persist_state="session",

@@ -17,11 +17,9 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
-from pages.components.generate import live_run
-from pages.components.generate.start_form import RUN
+from pages.components.generate import live_run, start_form
 from pages.components.shared import links, page_runs
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import count_cache, open_project
 
 Row = TypeVar("Row", CostRow, CueRow, PromptAcceptance)
 
@@ -32,12 +30,16 @@ CUES_HEIGHT = 280
 """Height of the cue table in pixels."""
 
 
-def draw(runs: list[Run], counts: CachedCounts) -> None:
+def draw(runs: list[Run], counts: count_cache.CachedCounts) -> None:
     """Show costs and cues of one run or all runs, and what to do next."""
     if not runs:
         st.text("No run has finished yet.")
         st.button(
-            "Set up a run", key="generate-set-up", icon=":material/edit_note:", on_click=_set_up
+            "Set up a run",
+            key="generate-set-up",
+            icon=":material/edit_note:",
+            on_click=st.session_state.update,
+            args=({links.GENERATE_SECTION: links.SET_UP},),
         )
         return
     by_id: dict[Any, Run] = {run.id: run for run in runs}
@@ -51,13 +53,15 @@ def draw(runs: list[Run], counts: CachedCounts) -> None:
     _cues(counts, None if run is None else run.id)
 
 
-def _one(run: Run, counts: CachedCounts) -> None:
-    calls = _calls(run)
+def _one(run: Run, counts: count_cache.CachedCounts) -> None:
+    calls = open_project.ask(calls_by_state, run.id)
     done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
     st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
     if missing := counts.get(missing_types, run.id):
-        st.text(f"Missing from answers: {_named_types(missing)}.")
+        labels = {entry.id: entry.label for entry in open_project.types()}
+        named = (f"{labels.get(key, key)} {number:,}" for key, number in missing.items())
+        st.text(f"Missing from answers: {', '.join(named)}.")
     if run.state in STOPPED:
         live_run.stopped(run)
     elif not is_trial(run):
@@ -69,8 +73,14 @@ def _one(run: Run, counts: CachedCounts) -> None:
             "Retry failed calls",
             key="generate-retry",
             icon=":material/replay:",
-            on_click=retry,
-            args=(run.id,),
+            on_click=st.session_state.update,
+            args=(
+                {
+                    links.GENERATE_WHICH: Which.FAILED,
+                    start_form.RUN: run.id,
+                    links.GENERATE_SECTION: links.SET_UP,
+                },
+            ),
             disabled=not counts.get(has_failures, run.id),
             help="Sets up a run that repeats failed calls and asks for missing variants.",
         )
@@ -83,20 +93,9 @@ def _one(run: Run, counts: CachedCounts) -> None:
         live_run.trial_results(run)
 
 
-def _named_types(numbers: Mapping[str, int]) -> str:
-    """Types with their counts, as text."""
-    labels = {entry.id: entry.label for entry in open_project.types()}
-    return ", ".join(f"{labels.get(key, key)} {number:,}" for key, number in numbers.items())
-
-
-def _calls(run: Run) -> dict[CallState, int]:
-    """A run's calls by state; open calls are still to be made."""
-    return open_project.ask(calls_by_state, run.id)
-
-
 def mention(run: Run) -> None:
     """One line about a run that has finished or stopped with calls left, with a link to it."""
-    calls = _calls(run)
+    calls = open_project.ask(calls_by_state, run.id)
     if run.state != RunState.DONE and not calls[CallState.OPEN]:
         return
     with st.container(
@@ -107,8 +106,8 @@ def mention(run: Run) -> None:
             "Show run",
             key=f"generate-show-{run.id}",
             type="tertiary",
-            on_click=_show_results,
-            args=(run.id,),
+            on_click=st.session_state.update,
+            args=({_CHOSEN: run.id, links.GENERATE_SECTION: RESULTS},),
         )
 
 
@@ -124,25 +123,7 @@ def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
     return f"Run {run.id} ({page_runs.STATES[run.state]}) has {left}."
 
 
-def _show_results(run_id: int) -> None:
-    st.session_state[_CHOSEN], st.session_state[links.GENERATE_SECTION] = run_id, RESULTS
-
-
-def _set_up() -> None:
-    st.session_state[links.GENERATE_SECTION] = links.SET_UP
-
-
-def retry(run_id: int) -> None:
-    """Set up a run that retries another run's failures."""
-    state = st.session_state
-    state[links.GENERATE_WHICH], state[RUN], state[links.GENERATE_SECTION] = (
-        Which.FAILED,
-        run_id,
-        links.SET_UP,
-    )
-
-
-def _acceptance(counts: CachedCounts) -> None:
+def _acceptance(counts: count_cache.CachedCounts) -> None:
     """Compare acceptance by prompt version, once there are two versions."""
     rows = counts.get(acceptance_by_prompt)
     if not rows or len({(row.type_id, row.version) for row in rows}) == len(
@@ -180,7 +161,7 @@ def _acceptance(counts: CachedCounts) -> None:
     )
 
 
-def _costs(counts: CachedCounts, run_id: int | None) -> None:
+def _costs(counts: count_cache.CachedCounts, run_id: int | None) -> None:
     st.header("Costs", anchor=False)
     rows = counts.get(cost_rows, run_id=run_id)
     if rows is None:
@@ -191,7 +172,20 @@ def _costs(counts: CachedCounts, run_id: int | None) -> None:
     labels = {entry.id: entry.label for entry in open_project.types()}
     total, each = (st.column_config.NumberColumn(format=f"$ %.{digits}f") for digits in (4, 6))
     st.dataframe(
-        [_line(row, labels) for row in _in_order(rows, labels)],
+        [
+            {
+                "Type": labels.get(row.type_id, row.type_id),
+                "Prompt": f"version {row.version}",
+                "Model": row.model or row.provider,
+                "Calls": row.calls,
+                "Variants": row.variants,
+                "Accepted": row.accepted,
+                "Cost": row.cost,
+                "Per variant": row.per_variant,
+                "Per accepted variant": row.per_accepted,
+            }
+            for row in _in_order(rows, labels)
+        ],
         hide_index=True,
         key="generate-costs",
         placeholder="–",
@@ -214,28 +208,15 @@ def _in_order(rows: Sequence[Row], labels: Mapping[str, str]) -> list[Row]:
     return sorted(rows, key=lambda row: places.get(row.type_id, len(places)))
 
 
-def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
-    return {
-        "Type": labels.get(row.type_id, row.type_id),
-        "Prompt": f"version {row.version}",
-        "Model": row.model or row.provider,
-        "Calls": row.calls,
-        "Variants": row.variants,
-        "Accepted": row.accepted,
-        "Cost": row.cost,
-        "Per variant": row.per_variant,
-        "Per accepted variant": row.per_accepted,
-    }
-
-
-def _cues(counts: CachedCounts, run_id: int | None) -> None:
+def _cues(counts: count_cache.CachedCounts, run_id: int | None) -> None:
     """Show how often each cue was requested, and how many of the paper's cues were."""
     rows = counts.get(cue_rows, run_id)
     if not rows:
         return
     types = {entry.id: entry for entry in open_project.types()}
-    rows = _in_order(rows, {type_id: entry.label for type_id, entry in types.items()})
-    labels = {row.type_id: _label(row.type_id, types) for row in rows}
+    names = {type_id: entry.label for type_id, entry in types.items()}
+    rows = _in_order(rows, names)
+    labels = {row.type_id: names.get(row.type_id, row.type_id) for row in rows}
     st.header("Cues", anchor=False)
     used = ", ".join(_coverage(rows, type_id, types, labels) for type_id in labels)
     st.text(f"Cues used: {used}.")
@@ -258,10 +239,6 @@ def _cues(counts: CachedCounts, run_id: int | None) -> None:
         "Prompts use the correct spelling of cues that the paper misspells. The cues "
         "themselves are stored as printed in the paper."
     )
-
-
-def _label(type_id: str, types: Mapping[str, VariantType]) -> str:
-    return types[type_id].label if type_id in types else type_id
 
 
 def _coverage(

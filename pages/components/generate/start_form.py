@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from curation.anchors.lookup import has_anchors, source_ids
 from curation.generation.estimate import TRIAL, trial_of
+from curation.generation.missing_variants import count_wanted
 from curation.generation.prompts import types_of
 from curation.generation.request import (
     KIND,
@@ -24,13 +25,11 @@ from db.errors import HedgerowError
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import live_run
 from pages.components.shared import links, model_choice, page_runs, run_cost
-from pages.components.shared.model_choice import CallChoice
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 
 
 @current_user.for_leads("start runs")
-def box(counts: CachedCounts) -> None:
+def box(counts: count_cache.CachedCounts) -> None:
     """Show the form, or what to do if there are no anchors."""
     if not open_project.ask(has_anchors):
         links.no_anchors()
@@ -47,9 +46,11 @@ def box(counts: CachedCounts) -> None:
             _cost(choice, values, counts)
 
 
-def _cost(choice: CallChoice, values: dict[str, Any], counts: CachedCounts) -> None:
+def _cost(
+    choice: model_choice.CallChoice, values: dict[str, Any], counts: count_cache.CachedCounts
+) -> None:
     is_model = values["provider"] == OPENAI
-    wanted = run_cost.wanted_by(counts, choice)
+    wanted = counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
     if wanted is not None:
         st.text(run_cost.what_is_asked(wanted))
     if is_model and not values["model"]:
@@ -80,7 +81,7 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
     """These are not callbacks, which would start the choice of the previous rerun."""
     with st.container(horizontal=True):
         tried = st.button(
-            f"Try on {_number(TRIAL)} anchors",
+            f"Try on {'three' if TRIAL == 3 else TRIAL} anchors",
             key="generate-try",
             disabled=disabled,
             type="secondary" if known else "primary",
@@ -102,10 +103,6 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
         error_messages.show(str(error), key="generate")
     else:
         st.rerun()
-
-
-def _number(number: int) -> str:
-    return {3: "three"}.get(number, str(number))
 
 
 def _start(request: GenerationRequest) -> None:
@@ -131,10 +128,11 @@ ALL_ANCHORS = {
 }
 
 
-def choose_calls() -> CallChoice | None:
+def choose_calls() -> model_choice.CallChoice | None:
     """Show the fields; None while the choice is incomplete, which the page says."""
     sources = open_project.ask(source_ids)
-    runs = _ended_runs()
+    newest = open_project.ask(list_runs, kind=KIND, limit=RUNS)
+    runs = {run.id: live_run.named(run) for run in newest if run.state not in UNFINISHED}
     options = [which for which in Which if which is not Which.FAILED or runs]
     row = st.container(horizontal=True)
     which = row.selectbox(
@@ -191,13 +189,7 @@ def choose_calls() -> CallChoice | None:
         run=run,
         types=only_types(roles),
     )
-    return CallChoice(selection, roles, int(st.session_state.get("generate-seed", 0)))
-
-
-def _ended_runs() -> dict[int, str]:
-    """Number of an earlier run → its label."""
-    runs = open_project.ask(list_runs, kind=KIND, limit=RUNS)
-    return {run.id: live_run.named(run) for run in runs if run.state not in UNFINISHED}
+    return model_choice.CallChoice(selection, roles, int(st.session_state.get("generate-seed", 0)))
 
 
 def _roles(place: DeltaGenerator) -> tuple[Role, ...]:

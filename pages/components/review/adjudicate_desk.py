@@ -1,7 +1,8 @@
 """The Adjudicate desk: the card in conflict, each person's verdict, and a button for each key."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -24,9 +25,7 @@ from pages.components.review import (
     toolbar,
 )
 from pages.components.review import desk as review_desk
-from pages.components.shared import card, formatting
-from pages.components.shared.formatting import plain
-from pages.components.shared.links import to_review
+from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import error_messages, open_project
 
 TYPE, SOURCE, ORDER = "conflict-type", "conflict-source", "conflict-order"
@@ -154,44 +153,21 @@ def _buttons(
         has_edit: somebody has edited the variant, so there is an edit to accept.
         is_marked: the variant is marked for discussion.
     """
-    typing = state.typing
-    opener = {Panel.REASON: "x", Panel.WORDING: "e"}.get(state.panel)
-
-    def button(
-        label: str,
-        name: str,
-        act: Callable[..., None],
-        *args: object,
-        kind: Literal["primary", "secondary", "tertiary"] = "secondary",
-    ) -> None:
-        of_card = shown in args
-        if not typing and (name == opener or not state.choosing):
-            state.keyboard.bind(
-                name, act, *args, of_card=of_card and name != "d", writes=name == "d"
-            )
-        st.button(
-            label,
-            key=f"{name}-{shown.action_id if of_card else 'key'}",
-            disabled=typing,
-            on_click=act,
-            args=args,
-            type=kind,
-        )
-
+    button = partial(review_desk.key_button, state, shown)
     with st.container(horizontal=True, key="decide", gap="small"):
         label = review_desk.label_of
         button(label("Accept", shown), "a", state.accept, shown, kind="primary")
         button(label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
         if has_edit:
             button(label("Accept the edit", shown), "e", state.choose_wording, shown)
-        elif not (typing or state.choosing):
+        elif not (state.typing or state.choosing):
             state.keyboard.bind("e", state.choose_wording, shown, of_card=True)  # it says why not
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
         button(review_desk.discuss_label(is_marked), "d", state.discuss, shown)
         button("Decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
         button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
-    if not typing and state.panel is not Panel.WORDING:
+    if not state.typing and state.panel is not Panel.WORDING:
         entry = open_project.every_type()[focus.variant.type_id]
         review_desk.reasons(state, shown, entry, with_family=False)
 
@@ -203,7 +179,7 @@ def _wordings(state: AdjudicationState, shown: ShownCard, given: list[GivenVerdi
         for number, wording in enumerate(wordings(given)[:9], start=1):
             state.keyboard.bind(str(number), state.take_wording, shown, wording, of_card=True)
             st.button(
-                plain(wording.text),
+                formatting.plain(wording.text),
                 key=f"{number}-wording-{shown.action_id}",
                 on_click=state.take_wording,
                 args=(shown, wording),
@@ -217,14 +193,8 @@ def _left(state: AdjudicationState) -> None:
         for entry in state.types
         if (left := state.left_in(Queue.CONFLICT, entry.id))
     ]
-    ids = [*(entry.id for entry in state.types), None]
-    numbers = {TYPE: [state.left_in(Queue.CONFLICT, type_id) for type_id in ids]}
-    chosen = {TYPE: ids.index(state.type_id)}
-    if len(state.sources) > 1:
-        sources = [None, *state.sources]
-        numbers[SOURCE] = [state.left_of(key, Queue.CONFLICT, state.type_id) for key in sources]
-        chosen[SOURCE] = sources.index(state.source_id)
-    formatting.emit(toolbar.progress_markup(rows) + toolbar.left_markup(numbers, chosen))
+    numbers = queue_choice.left_in_menus(state, Queue.CONFLICT, key=TYPE, source_key=SOURCE)
+    formatting.emit(toolbar.progress_markup(rows) + numbers)
 
 
 # -- What the Adjudicate page shows when no conflict is left --------------------------------------
@@ -243,4 +213,4 @@ def nothing_left(state: AdjudicationState) -> None:
         "decided and their verdicts differ. To have several people decide on a share of the "
         "variants, go to Team, Assignment."
     )
-    to_review("Review pending variants", queue=Queue.PENDING)
+    links.to_review("Review pending variants", queue=Queue.PENDING)

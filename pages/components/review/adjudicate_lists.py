@@ -11,11 +11,8 @@ from curation.review import discussing
 from curation.review.adjudication import GivenVerdict, Settled, settled
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
-from curation.review.discussing import OpenMark
 from db.models import Verdict
-from pages.components.shared import card, formatting
-from pages.components.shared.formatting import diff, join, local
-from pages.components.shared.links import make_gold
+from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 AT_MOST = 50
@@ -31,12 +28,10 @@ def to_discuss(state: AdjudicationState) -> None:
         limit=AT_MOST + 1,
     )
     if not marks:
-        with st.container(border=True, key="empty"):
-            st.write(
-                "No card is marked for discussion. To mark a card, press D on the Review page. "
-                "Marking a card does not decide it."
-            )
-            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+        links.nothing(
+            "No card is marked for discussion. To mark a card, press D on the Review page. "
+            "Marking a card does not decide it."
+        )
         return
     labels = open_project.type_names()
     veiled = open_project.ask(state.hidden_ids, [mark.variant_id for mark in marks])
@@ -66,13 +61,13 @@ def _lift(variant_id: int, reviewer_id: int) -> None:
         open_project.tell(discussing.lift, variant_id, reviewer_id=reviewer_id)
 
 
-def _about(mark: OpenMark, label: str, *, hidden: bool) -> str:
+def _about(mark: discussing.OpenMark, label: str, *, hidden: bool) -> str:
     """Describe a mark and its card in one line: when, who, the remark, type and status.
 
     Args:
         hidden: leave out the remark and the status, which could influence a blind reviewer.
     """
-    when = f"{local(mark.marked_at):%d %b %H:%M}"
+    when = f"{formatting.local(mark.marked_at):%d %b %H:%M}"
     about = f"“{mark.remark}”" if mark.remark and not hidden else ""
     status = "" if hidden else status_label(mark.status)
     parts = [when, mark.reviewer, about, label, status]
@@ -108,7 +103,7 @@ def side_by_side(given: Sequence[GivenVerdict], text: str, type_id: str) -> Mark
         text, type_id: the variant's; edited wordings are compared with them.
     """
     return Markup('<div class="hg-verdicts">{}</div>').format(
-        join(_verdict(one, text, type_id) for one in given)
+        formatting.join(_verdict(one, text, type_id) for one in given)
     )
 
 
@@ -140,13 +135,13 @@ def _wording(given: GivenVerdict, text: str, type_id: str) -> Markup:
         if given.wording.type_id != type_id
         else ""
     )
-    new = diff(text, given.wording.text)[1]
+    new = formatting.diff(text, given.wording.text)[1]
     return Markup('<div class="hg-scroll">{}{}</div>').format(new, retyped)
 
 
 def _when(given: GivenVerdict) -> str:
     """When the person decided, how long they had seen the card, and whether it was blind."""
-    parts = [f"{local(given.decided_at):%Y-%m-%d %H:%M}"]
+    parts = [f"{formatting.local(given.decided_at):%Y-%m-%d %H:%M}"]
     if given.seconds is not None and 0 <= given.seconds <= _MAX_SECONDS:
         parts.append(f"after {given.seconds:.0f} s")
     if given.blind:
@@ -157,11 +152,11 @@ def _when(given: GivenVerdict) -> str:
 def trail(found: Settled, label: str) -> Markup:
     """A settled conflict: both sentences, each person's verdict, and the settlement."""
     link = Markup('<a href="{}" title="Open its card">{}</a>').format(
-        card.permalink(found.uid), found.uid
+        links.permalink(found.uid), found.uid
     )
-    old, new = diff(found.anchor, found.text)
+    old, new = formatting.diff(found.anchor, found.text)
     gold = Markup('<a href="{}" title="{}">Make it a gold item</a>').format(
-        make_gold(found.uid),
+        links.make_gold(found.uid),
         "Use this variant to test or train reviewers. Its correct verdict is known.",
     )
     return Markup(
@@ -173,7 +168,7 @@ def trail(found: Settled, label: str) -> Markup:
         gold,
         _line("Anchor", old),
         _line("Variant", new),
-        join(_line(one.reviewer, _summary(one)) for one in found.verdicts),
+        formatting.join(_line(one.reviewer, _summary(one)) for one in found.verdicts),
         _line(found.settlement.reviewer, Markup("<b>{}</b>").format(_summary(found.settlement))),
     )
 

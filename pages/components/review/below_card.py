@@ -17,7 +17,6 @@ from curation.review.cards import Card
 from curation.taxonomy.reject_reasons import reject_reason
 from pages.components.review import editors
 from pages.components.shared import card, formatting
-from pages.components.shared.formatting import local, plain
 from pages.components.shared.shell import open_project
 
 LAST = 10
@@ -63,14 +62,10 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     """Draw the open panel, if one is open."""
     if state.panel is Panel.EDIT:
         editors.edit(state, focus, shown)
-    elif state.panel is Panel.REJECT:
-        _rejection(state, shown)
+    elif state.panel in (Panel.REJECT, Panel.NOTE, Panel.DISCUSS):
+        _remark(state, shown)
     elif state.panel is Panel.RETYPE:
         _retype(state, focus, shown)
-    elif state.panel is Panel.NOTE:
-        _note(state, shown)
-    elif state.panel is Panel.DISCUSS:
-        _discuss(state, shown)
     elif state.panel is Panel.WRITE:
         editors.own(state, focus, shown)
     elif state.panel is Panel.LAST:
@@ -79,34 +74,6 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
         keys = [key for key in KEYS if key[0] != _OPINION or state.has_opinions]
         with st.container(key="keys-list"):
             st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
-
-
-def _rejection(state: ReviewState, shown: ShownCard) -> None:
-    """The note for a rejection whose reason a digit has chosen."""
-    reason = reject_reason(state.reason)
-    caption = f"Reject: {reason.label.lower()}. {reason.explanation}"
-    _remark(
-        state,
-        shown,
-        _Remark(
-            "Note",
-            caption,
-            save_label="Reject",
-            save=lambda text: state.reject(shown, state.reason, text),
-            also={"reason": state.reason},
-        ),
-    )
-
-
-def _note(state: ReviewState, shown: ShownCard) -> None:
-    caption = "A note is not a decision. Everybody can read it and see your name."
-    save = _Remark(
-        "Note on this variant",
-        caption,
-        save_label="Add note",
-        save=lambda text: state.note(shown, text),
-    )
-    _remark(state, shown, save)
 
 
 class _Remark(NamedTuple):
@@ -123,9 +90,39 @@ class _Remark(NamedTuple):
     also: Mapping[str, str] = MappingProxyType({})
 
 
-def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
-    """Draw the panel. It is not a form, so that each pause saves the text (see editors.py)."""
-    key = f"remark-{state.form_id}"
+def _panel(state: ReviewState, shown: ShownCard) -> _Remark:
+    """The open panel with a text box."""
+    if state.panel is Panel.NOTE:
+        return _Remark(
+            "Note on this variant",
+            "A note is not a decision. Everybody can read it and see your name.",
+            save_label="Add note",
+            save=lambda text: state.note(shown, text),
+        )
+    if state.panel is Panel.DISCUSS:
+        return _Remark(
+            "What do you want to discuss? (optional)",
+            "A mark is not a decision. The card stays under 'To discuss' on the Adjudicate page "
+            "until somebody removes the mark or settles the variant.",
+            save_label="Mark for discussion",
+            save=lambda text: state.mark(shown, text),
+        )
+    reason = reject_reason(state.reason)  # a digit has chosen it
+    return _Remark(
+        "Note",
+        f"Reject: {reason.label.lower()}. {reason.explanation}",
+        save_label="Reject",
+        save=lambda text: state.reject(shown, state.reason, text),
+        also={"reason": state.reason},
+    )
+
+
+def _remark(state: ReviewState, shown: ShownCard) -> None:
+    """Draw a panel with a text box.
+
+    It is not a form, so that each pause saves the text (see editors.py).
+    """
+    panel, key = _panel(state, shown), f"remark-{state.form_id}"
     with st.container(key=f"type-here-{state.form_id}"):
         st.caption(panel.caption)
         draft = state.drafts.begin(state.form_id, shown.variant_id, state.draft_kind)
@@ -136,20 +133,6 @@ def _remark(state: ReviewState, shown: ShownCard, panel: _Remark) -> None:
         editors.buttons(
             state, shown, panel.save_label, lambda: panel.save(st.session_state[key] or "")
         )
-
-
-def _discuss(state: ReviewState, shown: ShownCard) -> None:
-    caption = (
-        "A mark is not a decision. The card stays under 'To discuss' on the Adjudicate page until "
-        "somebody removes the mark or settles the variant."
-    )
-    panel = _Remark(
-        "What do you want to discuss? (optional)",
-        caption,
-        save_label="Mark for discussion",
-        save=lambda text: state.mark(shown, text),
-    )
-    _remark(state, shown, panel)
 
 
 TYPES_A_PAGE = 9
@@ -166,9 +149,9 @@ def _retype(state: ReviewState, focus: Card, shown: ShownCard) -> None:
             if not is_now:
                 state.keyboard.bind(str(number), state.retype, shown, entry.id, of_card=True)
             st.button(
-                plain(entry.label),
+                formatting.plain(entry.label),
                 key=f"retype-{entry.id}-{shown.action_id}",
-                help=plain(entry.definition),
+                help=formatting.plain(entry.definition),
                 disabled=is_now,
                 on_click=state.retype,
                 args=(shown, entry.id),
@@ -221,7 +204,7 @@ def _summary(action: OwnAction, label: str) -> str:
     others = action.decisions - 1
     more = f" and {counted(others, 'other decision')}" if others else ""
     parts = [
-        f"{local(action.decided_at):%d %b %H:%M}",
+        f"{formatting.local(action.decided_at):%d %b %H:%M}",
         f"{action.verdict}{more}",
         messages.reason(action.reason),
         label,

@@ -19,9 +19,7 @@ from curation.review.discussing import MarkEvent
 from db.errors import HedgerowError
 from db.models import MarkKind, Status, Variant, Verdict
 from pages.components.review import search_box
-from pages.components.shared import card, formatting
-from pages.components.shared.formatting import diff, join, local
-from pages.components.shared.links import GOLD, GOLD_UID, SECTION
+from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import current_user, open_project
 
 
@@ -61,7 +59,7 @@ def _make_gold(state: ReviewState, variant: Variant) -> None:
         st.page_link(
             "pages/team.py",
             label="Make it a gold item",
-            query_params={SECTION: GOLD, GOLD_UID: variant.uid},
+            query_params={links.SECTION: links.GOLD, links.GOLD_UID: variant.uid},
         )
 
 
@@ -77,7 +75,9 @@ def why_hidden(state: ReviewState, variant: Variant) -> str:
 def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: str) -> None:
     seen = [note for note in written if not hidden or note.reviewer == state.reviewer_name]
     for note in seen:
-        st.text(f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
+        st.text(
+            f"{formatting.local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}"
+        )
     if not seen:
         can_add = current_user.may(Role.REVIEWER)
         st.text(hidden or ("No notes yet. Press N to add one." if can_add else "No notes yet."))
@@ -107,7 +107,7 @@ def _history(known: Details, *, hidden: str) -> None:
 
 def history_line(decision: PastDecision) -> str:
     """A line for a decision."""
-    when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
+    when = f"{formatting.local(decision.decided_at):%Y-%m-%d %H:%M}"
     verdict = f"settled: {decision.verdict}" if decision.settles else decision.verdict.value
     parts = [when, decision.reviewer, verdict, reason(decision.reason)]
     parts.append(decision.note)
@@ -124,12 +124,14 @@ def history_line(decision: PastDecision) -> str:
 
 def removed_note(note: WrittenNote) -> str:
     """A line for a note that its writer has removed."""
-    return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (removed)"
+    return (
+        f"{formatting.local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (removed)"
+    )
 
 
 def mark_line(event: MarkEvent) -> str:
     """A line for a mark for discussion, or for its removal."""
-    when = f"{local(event.at):%Y-%m-%d %H:%M}"
+    when = f"{formatting.local(event.at):%Y-%m-%d %H:%M}"
     marked = event.kind is MarkKind.MARK
     what = "marked for discussion" if marked else "removed the mark for discussion"
     parts = [when, event.reviewer, what, event.remark, "(undone)" if event.undone else ""]
@@ -200,16 +202,17 @@ def _opinion(opinion: GivenOpinion, text: str) -> Markup:
     parts = [_VERDICTS[opinion.verdict], messages.reason(opinion.reason), certainty]
     rows = [
         Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
-            opinion.reviewer, join(Markup("<span>{}</span>").format(part) for part in parts if part)
+            opinion.reviewer,
+            formatting.join(Markup("<span>{}</span>").format(part) for part in parts if part),
         ),
         Markup('<div class="hg-definition hg-scroll">{}</div>').format(opinion.comment),
     ]
     if opinion.suggestion:
-        _, new = diff(text, opinion.suggestion)
+        _, new = formatting.diff(text, opinion.suggestion)
         rows.append(
             Markup(
                 '<div class="hg-row hg-variant"><span class="hg-label">Suggestion</span>'
                 '<div class="hg-scroll">{}</div></div>'
             ).format(new)
         )
-    return Markup('<section aria-label="Second opinion">{}</section>').format(join(rows))
+    return Markup('<section aria-label="Second opinion">{}</section>').format(formatting.join(rows))

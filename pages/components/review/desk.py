@@ -1,6 +1,7 @@
 """The desk: the card, a button for each key, the open panel below, and the guideline next to it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import streamlit as st
@@ -28,7 +29,6 @@ from pages.components.review import (
     toolbar,
 )
 from pages.components.shared import card, formatting, guidance, page_runs
-from pages.components.shared.formatting import join
 from pages.components.shared.shell import error_messages, open_project
 
 
@@ -158,8 +158,7 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
         if child is not None:
             return card.notice("An edit has replaced this wording. The new card:", child)
     if variant.retired:
-        is_type = open_project.every_type()[variant.type_id].retired
-        what = "type" if is_type else "anchor"
+        what = "type" if open_project.every_type()[variant.type_id].retired else "anchor"
         return card.notice(
             f"Out of use, because its {what} is retired. It is in no queue and no release."
         )
@@ -173,7 +172,7 @@ def marked(marks: Sequence[OpenMark], *, hidden: bool = False) -> Markup:
         remark = f": {mark.remark}" if mark.remark else ""
         text = "To discuss." if hidden else f"{mark.reviewer} wants to discuss this{remark}"
         notices.append(card.notice(text if hidden or remark else f"{text}."))
-    return join(notices)
+    return formatting.join(notices)
 
 
 def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
@@ -236,6 +235,41 @@ def discuss_label(is_marked: bool) -> str:
     return "Remove mark" if is_marked else "Discuss"
 
 
+def key_button(
+    state: ReviewState,
+    shown: ShownCard,
+    label: str,
+    name: str,
+    act: Callable[..., None],
+    *args: object,
+    kind: Literal["primary", "secondary", "tertiary"] = "secondary",
+) -> None:
+    """Draw a button and bind its key, unless letters are text or another panel's digits are active.
+
+    Args:
+        name: the key.
+    """
+    of_card = shown in args
+    opener = {Panel.RETYPE: "t", Panel.REASON: "x", Panel.WORDING: "e"}.get(state.panel)
+    if not state.typing and (name == opener or not state.choosing):
+        state.keyboard.bind(
+            name,
+            act,
+            *args,
+            # Up and down move on from whichever card is there by then.
+            of_card=of_card and name not in ("up", "down", "d"),
+            writes=name == "d" or (name == "e" and not of_card),
+        )
+    st.button(
+        label,
+        key=f"{name}-{shown.action_id if of_card else 'key'}",
+        disabled=state.typing,
+        on_click=act,
+        args=args,
+        type=kind,
+    )
+
+
 def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType, *, is_marked: bool) -> None:
     """Draw a button for each key.
 
@@ -243,32 +277,9 @@ def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType, *, is_mar
     recognised. The other buttons stay the same from card to card, which is faster to draw. While a
     panel for typing is open, letters are text and all buttons are disabled.
     """
-    typing, choosing = state.typing, state.choosing
-    opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
-    if not typing:
+    if not state.typing:
         toolbar.bind(state)
-
-    def button(
-        label: str,
-        name: str,
-        act: Callable[..., None],
-        *args: object,
-        kind: Literal["primary", "secondary"] = "secondary",
-    ) -> None:
-        of_card = shown in args
-        if not typing and (name == opener or not choosing):
-            # Up and down move on from whichever card is there by then.
-            decides = of_card and name not in ("up", "down", "d")
-            state.keyboard.bind(name, act, *args, of_card=decides, writes=name in ("e", "d"))
-        st.button(
-            label,
-            key=f"{name}-{shown.action_id if of_card else 'key'}",
-            disabled=typing,
-            on_click=act,
-            args=args,
-            type=kind,
-        )
-
+    button = partial(key_button, state, shown)
     with st.container(horizontal=True, key="decide", gap="small"):
         button(label_of("Accept", shown), "a", state.accept, shown, kind="primary")
         button(label_of("Reject with a note", shown), "x", state.toggle, Panel.REASON)

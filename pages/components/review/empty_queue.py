@@ -8,11 +8,8 @@ import streamlit as st
 
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Queue
-from curation.taxonomy.built_in import VariantType
 from pages.components.review.queue_choice import ALL, quotas_in_words
-from pages.components.shared import links
-from pages.components.shared.formatting import plain
-from pages.components.shared.links import QUEUE_SOURCE, QUEUES
+from pages.components.shared import formatting, links
 
 _NOTHING_LEFT = {
     Queue.PENDING: "No variant is pending. Every variant has been decided",
@@ -60,21 +57,23 @@ def draw_none_left(state: ReviewState) -> None:
     if state.selection is not None:
         st.write("Every variant in this selection has been decided, and none is in conflict.")
         return
-    types = [(entry, number) for entry in state.types if (number := _left(state, entry))]
+    types = [
+        (entry, number) for entry in state.types if (number := state.left_in(state.queue, entry.id))
+    ]
     choose = partial(_choose, state)
     if types:
         offers = [
-            (f"{plain(entry.label)} ({number:,})", partial(choose, type=entry.id))
+            (f"{formatting.plain(entry.label)} ({number:,})", partial(choose, type=entry.id))
             for entry, number in types
         ]
         if number := state.left_of(None, state.queue, state.type_id):
-            all_of_it = partial(choose, **{QUEUE_SOURCE: ALL})
+            all_of_it = partial(choose, **{links.QUEUE_SOURCE: ALL})
             offers.append((f"This type in all sources ({number:,})", all_of_it))
         st.text(f"{_nothing_of_type(state)} Continue with:")
         _offer(state, offers)
     elif number := state.left_of(None, state.queue):
         st.write(f"This source has nothing left in this queue. Other sources have {number:,}.")
-        everything = partial(choose, **{QUEUE_SOURCE: ALL, "type": ALL})
+        everything = partial(choose, **{links.QUEUE_SOURCE: ALL, "type": ALL})
         _offer(state, [("Review all sources", everything)])
     else:
         _say_nothing_left(state)
@@ -82,16 +81,12 @@ def draw_none_left(state: ReviewState) -> None:
             state,
             [
                 (f"Go to: {label} ({number:,})", partial(choose, queue=queue, type=ALL))
-                for queue, label in QUEUES.items()
+                for queue, label in links.QUEUES.items()
                 if (number := state.left_in(queue))
             ],
         )
         if not state.left_in(Queue.PENDING):
             st.page_link("pages/release.py", label="Freeze the accepted variants in a release")
-
-
-def _left(state: ReviewState, entry: VariantType) -> int:
-    return state.left_in(state.queue, entry.id)
 
 
 def _say_nothing_left(state: ReviewState) -> None:

@@ -26,8 +26,7 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.models import Verdict
 from pages.components.review import keys
 from pages.components.shared import card as card_view
-from pages.components.shared import formatting, guidance
-from pages.components.shared.links import PRACTICE, SECTION
+from pages.components.shared import formatting, guidance, links
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _STATE = "practice"
@@ -69,12 +68,10 @@ def _desk(state: PracticeState) -> None:
     elif view.round.items:
         _score(state, view.round)
     else:
-        with st.container(border=True, key="empty"):
-            st.write(
-                "There are no cards for you to practise on. Under Gold items, a lead can add items "
-                "for practice rounds. Items that you added yourself are left out."
-            )
-            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+        links.nothing(
+            "There are no cards for you to practise on. Under Gold items, a lead can add items "
+            "for practice rounds. Items that you added yourself are left out."
+        )
     keys.listen(state)
 
 
@@ -320,5 +317,5 @@ def _link(label: str) -> None:
         "pages/team.py",
         label=label,
         icon=":material/school:",
-        query_params={SECTION: PRACTICE},
+        query_params={links.SECTION: links.PRACTICE},
     )

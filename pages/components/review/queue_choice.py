@@ -13,7 +13,6 @@ from curation.review.drafts import Place
 from curation.review.queue import Order, Queue
 from pages.components.review import toolbar
 from pages.components.shared import formatting
-from pages.components.shared.formatting import plain
 from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUE_SOURCE, QUEUES, SELECTION
 from pages.components.shared.shell import open_project
 
@@ -43,7 +42,19 @@ def controls(state: ReviewState) -> None:
     _complete_address()
     source_id = state.source_id
     if state.selection is None:
-        queue, chosen = _queue(state), type_choice(state)
+        # The numbers after the labels are drawn with each card (``left_in_menus``).
+        queue = choice(
+            state,
+            "Queue",
+            "U",
+            QUEUES,
+            key="queue",
+            value=state.queue,
+            help="In conflict: reviewers disagree, and a lead's decision settles it. Accepted by a "
+            "model only: no person has decided on it. Second look: its anchor was corrected after "
+            "the decision.",
+        )
+        chosen = type_choice(state)
         source_id, order = chosen_source(state), _order(state)
     else:
         queue, chosen, order = state.queue, state.type_id or ALL, state.order
@@ -72,21 +83,6 @@ def _complete_address() -> None:
         return
     st.session_state["type"] = ALL
     st.query_params["type"] = ALL_TYPES
-
-
-def _queue(state: ReviewState) -> str:
-    """The queue. The numbers after the labels are drawn with each card (``left_markup``)."""
-    return choice(
-        state,
-        "Queue",
-        "U",
-        QUEUES,
-        key="queue",
-        value=state.queue,
-        help="In conflict: reviewers disagree, and a lead's decision settles it. Accepted by a "
-        "model only: no person has decided on it. Second look: its anchor was corrected after the "
-        "decision.",
-    )
 
 
 def type_choice(state: ReviewState, *, key: str = "type") -> str:
@@ -164,7 +160,7 @@ def choice(
                 label,
                 list(options),
                 key=key,
-                format_func=lambda option: plain(options[option]),
+                format_func=lambda option: formatting.plain(options[option]),
                 help=help,
                 required=True,
                 bind="query-params",
@@ -226,7 +222,7 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
-    formatting.emit(toolbar.progress_markup(rows) + _left(state))
+    formatting.emit(toolbar.progress_markup(rows) + left_in_menus(state, state.queue))
     if state.workload is not None:
         formatting.emit(toolbar.quietly(quotas_in_words(state)))
 
@@ -241,16 +237,24 @@ def quotas_in_words(state: ReviewState) -> str:
     return f"Your quota: {' · '.join(parts)}" if parts else ""
 
 
-def _left(state: ReviewState) -> Markup:
-    """The numbers after the entries of the menus."""
+def left_in_menus(
+    state: ReviewState, queue: Queue, *, key: str = "type", source_key: str = QUEUE_SOURCE
+) -> Markup:
+    """The numbers after the entries of the menus.
+
+    Args:
+        key, source_key: the keys of the menus of types and of sources.
+    """
     ids = [*(entry.id for entry in state.types), None]
+    sources = [None, *state.sources]
     numbers = {
         "queue": [state.left_in(queue) for queue in QUEUES],
-        "type": [state.left_in(state.queue, type_id) for type_id in ids],
+        key: [state.left_in(queue, type_id) for type_id in ids],
+        source_key: [state.left_of(of, queue, state.type_id) for of in sources],
     }
-    chosen = {"queue": list(QUEUES).index(state.queue), "type": ids.index(state.type_id)}
-    if len(state.sources) > 1:
-        sources = [None, *state.sources]
-        numbers[QUEUE_SOURCE] = [state.left_of(key, state.queue, state.type_id) for key in sources]
-        chosen[QUEUE_SOURCE] = sources.index(state.source_id)
+    chosen = {
+        "queue": list(QUEUES).index(queue),
+        key: ids.index(state.type_id),
+        source_key: sources.index(state.source_id),
+    }
     return toolbar.left_markup(numbers, chosen)

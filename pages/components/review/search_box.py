@@ -22,10 +22,7 @@ from curation.similar import (
     similar_variants,
 )
 from db.models import Status, Variant
-from pages.components.shared import formatting, page_runs
-from pages.components.shared.formatting import join
-from pages.components.shared.links import open_in_review
-from pages.components.shared.page_runs import REFRESH_SECONDS, time_left
+from pages.components.shared import formatting, links, page_runs
 from pages.components.shared.shell import error_messages, open_project
 
 SHOWN = 20
@@ -105,7 +102,7 @@ def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
         if kind is not SearchKind.ANCHORS and ids:
             label = "Review this one" if len(ids) == 1 else f"Review these {len(ids):,}"
             if st.button(label, key="review-found", type="primary"):
-                open_in_review(ids, f"Search: {text}")
+                links.open_in_review(ids, f"Search: {text}")
 
 
 def hit_row(
@@ -138,7 +135,7 @@ def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
     return Markup(
         '<div class="hg-hit"><span class="hg-text" dir="auto">{}</span>'
         '<div class="hg-head"><span>{}</span></div></div>'
-    ).format(join(pieces), facts)
+    ).format(formatting.join(pieces), facts)
 
 
 def _facts(hit: Hit, *, hidden: bool) -> str:
@@ -191,7 +188,7 @@ def _list(state: ReviewState, similar: list[SimilarVariant], *, description: str
     with st.container(horizontal=True, vertical_alignment="center", key="similar-found"):
         st.text(f"The {len(similar)} most similar variants of other anchors.")
         if st.button(f"Review these {len(similar)}", key="review-similar", type="primary"):
-            open_in_review(ids, description)
+            links.open_in_review(ids, description)
     if similar[0].cosine < LOW_COSINE:
         st.caption(NONE_SIMILAR)
     veiled = open_project.ask(state.hidden_ids, ids)
@@ -220,7 +217,7 @@ def _compute(found: SimilarVariants) -> None:
     )
 
 
-@error_messages.fragment(run_every=REFRESH_SECONDS)
+@error_messages.fragment(run_every=page_runs.REFRESH_SECONDS)
 def _progress() -> None:
     """Draw the progress of the run that computes embeddings; only this part is refreshed."""
     run = page_runs.active(EMBED)
@@ -229,5 +226,5 @@ def _progress() -> None:
         return
     share = min(1.0, run.step / run.total) if run.total else 0.0
     number = f"{run.step:,} of {run.total:,} variants" if run.total else ""
-    parts = [f"Run {run.id} is computing embeddings", number, time_left(run)]
+    parts = [f"Run {run.id} is computing embeddings", number, page_runs.time_left(run)]
     st.progress(share, " · ".join(part for part in parts if part))

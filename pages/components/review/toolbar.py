@@ -10,7 +10,6 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from pages.components.review.search_box import search
 from pages.components.shared import formatting
-from pages.components.shared.formatting import join
 
 
 class _Tool(NamedTuple):
@@ -119,7 +118,7 @@ def progress_markup(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup
         )
         for label, left, total, current in rows
     ]
-    return Markup('<div class="hg-progress">{}</div>').format(join(parts))
+    return Markup('<div class="hg-progress">{}</div>').format(formatting.join(parts))
 
 
 def _bar(share: float) -> Markup:
@@ -177,4 +176,4 @@ def left_markup(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int])
         )
         for key, place in chosen.items()
     ]
-    return Markup("<style>{}</style>").format(join(rules))
+    return Markup("<style>{}</style>").format(formatting.join(rules))

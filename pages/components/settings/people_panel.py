@@ -1,13 +1,13 @@
 """The people who review: adding, renaming and merging them, and their roles."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 
 from curation.decisions.people import add, merge, plan_merge, separate
 from curation.decisions.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
 from curation.decisions.roles import Role, set_role
-from db.errors import HedgerowError
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _PERSON, _INTO, _NAME, _ROLE = "person", "person-into", "person-name", "person-role"
@@ -26,44 +26,39 @@ def draw() -> None:
             "names, you can merge them."
         )
         if found:
-            _table(found)
+            st.dataframe(
+                [
+                    {
+                        "Name": one.name,
+                        "Role": one.role,
+                        "Decisions": one.decisions,
+                        "Merged into": one.merged_into,
+                        "Signs in as": one.signs_in_as,
+                    }
+                    for one in found
+                ],
+                hide_index=True,
+                key="people",
+                width="content",
+                height="content",
+                column_config={
+                    "Name": st.column_config.TextColumn(width="medium"),
+                    "Decisions": st.column_config.NumberColumn(
+                        format="localized",
+                        help="All stored decisions, including settlements, decisions by rule and "
+                        "undone ones. Team › People counts current verdicts on single variants.",
+                    ),
+                },
+            )
         for first, second in lookalikes(found):
             st.text(f"{second.name} may be {first.name}: the names differ only in case.")
-        if message := st.session_state.pop(_MESSAGE, ""):
-            st.text(message)
+        error_messages.show_once(_MESSAGE)
         error_messages.show_kept(_PERSON)
         if current_user.only_leads("add or edit people"):
             if not current_user.signs_in():  # otherwise, people are added when they sign in
                 _add_form()
             if found:
                 _changes(found)
-
-
-def _table(found: Sequence[Person]) -> None:
-    st.dataframe(
-        [
-            {
-                "Name": one.name,
-                "Role": one.role,
-                "Decisions": one.decisions,
-                "Merged into": one.merged_into,
-                "Signs in as": one.signs_in_as,
-            }
-            for one in found
-        ],
-        hide_index=True,
-        key="people",
-        width="content",
-        height="content",
-        column_config={
-            "Name": st.column_config.TextColumn(width="medium"),
-            "Decisions": st.column_config.NumberColumn(
-                format="localized",
-                help="All stored decisions, including settlements, decisions by rule and undone "
-                "ones. Team › People counts current verdicts on single variants.",
-            ),
-        },
-    )
 
 
 def _add_form() -> None:
@@ -158,57 +153,47 @@ def _merge_form(person: int, into: int) -> None:
     )
 
 
+@contextmanager
+def _changing() -> Iterator[None]:
+    """Keep why a change failed; after one that succeeds, update the name of the person here."""
+    with error_messages.kept_for(_PERSON):
+        yield
+        st.session_state[_PERSON] = None
+        current_user.follow_people()
+
+
 def _add() -> None:
-    def do() -> str:
+    with _changing():
         role = st.session_state[_NEW_ROLE]
         name = open_project.tell(add, st.session_state[_NEW_NAME], role)
         st.session_state[_NEW_NAME] = ""
-        return f"Added {name} as a {role}."
-
-    _change(do)
+        st.session_state[_MESSAGE] = f"Added {name} as a {role}."
 
 
 def _give_role(person: int, key: str) -> None:
-    def do() -> str:
+    with _changing():
         role = Role(st.session_state.pop(key))  # so that a refused change shows the stored role
-        return f"{open_project.tell(set_role, person, role)} is now a {role}."
-
-    _change(do)
+        name = open_project.tell(set_role, person, role)
+        st.session_state[_MESSAGE] = f"{name} is now a {role}."
 
 
 def _rename(person: int) -> None:
-    def do() -> str:
+    with _changing():
         before, now = open_project.tell(
             rename_person, person, str(st.session_state[f"{_NAME}-{person}"])
         )
-        return f"{before} is now called {now}."
-
-    _change(do)
+        st.session_state[_MESSAGE] = f"{before} is now called {now}."
 
 
 def _merge(person: int, into: int) -> None:
-    def do() -> str:
+    with _changing():
         done = open_project.tell(merge, person=person, into=into)
-        return f"{done.person} and {done.into} are now one reviewer, {done.into}."
-
-    _change(do)
+        st.session_state[_MESSAGE] = (
+            f"{done.person} and {done.into} are now one reviewer, {done.into}."
+        )
 
 
 def _separate(person: int) -> None:
-    def do() -> str:
+    with _changing():
         done = open_project.tell(separate, person)
-        return f"{done.person} and {done.into} are two reviewers again."
-
-    _change(do)
-
-
-def _change(do: Callable[[], str]) -> None:
-    """Apply the change and keep its message; update the name of the person at this page."""
-    try:
-        message = do()
-    except HedgerowError as error:
-        error_messages.keep(_PERSON, str(error))
-        return
-    st.session_state[_MESSAGE] = message
-    st.session_state[_PERSON] = None
-    current_user.follow_people()
+        st.session_state[_MESSAGE] = f"{done.person} and {done.into} are two reviewers again."

@@ -5,7 +5,6 @@ import streamlit as st
 from curation.decisions.roles import Role
 from curation.diagnostics import measuring, model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
-from curation.diagnostics.model_verdicts import ModelReviewer, SwitchPlan
 from curation.diagnostics.opinions import judges
 from curation.encoders.registered import known_encoders
 from curation.formatting import counted
@@ -21,8 +20,7 @@ from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared import page_runs, scores
-from pages.components.shared.shell import current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that changing these settings starts."""
@@ -35,10 +33,9 @@ def draw() -> None:
     """Show the panels, and the progress of the runs that follow a change."""
     st.header("Project", anchor=False)
     st.caption("These settings apply to everybody in this project.")
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     _at_work()
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if current_user.only_leads("change these settings"):
         _threshold()
         _encoder()
@@ -106,8 +103,7 @@ def _threshold() -> None:
 
 
 def _change_threshold(value: int) -> None:
-    changed = open_project.tell(change_threshold, value)
-    if changed:
+    if open_project.tell(change_threshold, value):
         page_runs.ensure(queue_order.KIND)
 
 
@@ -160,7 +156,7 @@ def _change_encoder(typed: str) -> None:
             page_runs.measure()
 
 
-def _models(counts: CachedCounts) -> None:
+def _models(counts: count_cache.CachedCounts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
@@ -175,7 +171,7 @@ def _models(counts: CachedCounts) -> None:
             _model(model, counts if model.id in judging else None)
 
 
-def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
+def _model(model: model_verdicts.ModelReviewer, counts: count_cache.CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
     key = f"one-line-model-{model.id}"
     with st.container(horizontal=True, vertical_alignment="center", key=key):
@@ -213,7 +209,7 @@ def _has(number: int) -> str:
     return "has" if number == 1 else "have"
 
 
-def _in_words(plan: SwitchPlan) -> list[str]:
+def _in_words(plan: model_verdicts.SwitchPlan) -> list[str]:
     if not plan.total:
         return ["No variant changes its status."]
     lines = [f"{plan.total:,} variant{'s change' if plan.total > 1 else ' changes'} status:"]
@@ -225,7 +221,7 @@ def _ask(model_id: int | None) -> None:
     st.session_state[_ASKED] = model_id
 
 
-def _switch(model: ModelReviewer, counts: bool) -> None:
+def _switch(model: model_verdicts.ModelReviewer, counts: bool) -> None:
     """Switch at once if that is fast, otherwise in the background."""
     st.session_state[_ASKED] = None
     if model.decisions > model_verdicts.AT_ONCE:

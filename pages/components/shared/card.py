@@ -14,6 +14,7 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.surface_check import ROLES
 from db.models import Status
 from pages.components.shared.formatting import diff, has_diff, join, likeness
+from pages.components.shared.links import permalink
 
 # -- sibling --------------------------------------------------------------------------------------
 
@@ -99,11 +100,6 @@ def card(
         sentences(shown, sibling),
         chips(shown, entry, threshold=threshold, hidden=hidden, why_blind=why_blind),
     )
-
-
-def permalink(uid: str) -> str:
-    """The URL of a variant's card, relative to the app's."""
-    return f"review?variant={uid}"
 
 
 def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
@@ -254,7 +250,19 @@ def chips(
     title = "Cosine similarity to the anchor, computed with the active encoder."
     parts.append(_chip("cosine ", cosine, title=title))
     if keeps_words:  # these two mean nothing for free-form types
-        parts += _kept(shown)
+        parts += [
+            _chip(
+                "length ",
+                f"×{shown.length_ratio:.2f}",
+                title="Number of words, divided by the anchor's number of words.",
+            ),
+            _chip(
+                "content kept ",
+                f"{shown.content_kept:.0%}",
+                title="Share of the anchor's content words that the variant keeps.",
+                warn=Flag.CONTENT_DROPPED in shown.flags,
+            ),
+        ]
     parts += _flag_chips(shown, entry)
     return _chip_row(parts)
 
@@ -269,22 +277,6 @@ def _distance(shown: Card, threshold: int | None) -> Markup:
         title="Edit distance to the anchor, in characters, and the threshold for a flag.",
         warn=Flag.OVER_THRESHOLD in shown.flags,
     )
-
-
-def _kept(shown: Card) -> list[Markup]:
-    return [
-        _chip(
-            "length ",
-            f"×{shown.length_ratio:.2f}",
-            title="Number of words, divided by the anchor's number of words.",
-        ),
-        _chip(
-            "content kept ",
-            f"{shown.content_kept:.0%}",
-            title="Share of the anchor's content words that the variant keeps.",
-            warn=Flag.CONTENT_DROPPED in shown.flags,
-        ),
-    ]
 
 
 def _flag_chips(shown: Card, entry: VariantType) -> Iterable[Markup]:

@@ -1,22 +1,20 @@
-"""Times, numbers, differences and untrusted texts on pages; the only code that emits HTML."""
+"""Times, differences and untrusted texts on pages; the only code that emits HTML."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time
 from difflib import SequenceMatcher
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
 from curation.diagnostics.surface import TextMark
-from curation.formatting import decimal, escape
+from curation.formatting import escape
 from pages.components.shared.charts.palette import custom_properties
 
 _HIDDEN = "\N{WORD JOINER}"
@@ -44,48 +42,10 @@ def local(moment: datetime) -> datetime:
     return moment.astimezone(zone)
 
 
-def midnight() -> datetime:
-    """The start of the day in the browser's time zone, as a time in UTC."""
-    today = local(datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
-    return today.astimezone(UTC)
-
-
-# -- Tables whose numbers have minus signs and equally many decimal places ------------------------
-
-
-def decimals(
-    rows: Sequence[Mapping[str, Any]], digits: int = 3, *, signed: Collection[str] = ()
-) -> Any:
-    """The rows for `st.dataframe`; its own number formats can only write hyphens.
-
-    Args:
-        digits: decimal places of every column of floats.
-        signed: columns in which positive numbers have a plus sign.
-    """
-    table = pd.DataFrame(rows)
-    return table.style.format(
-        {
-            column: partial(decimal, digits=digits, sign=column in signed)
-            for column in table.select_dtypes("float").columns
-        },
-        na_rep="–",
-    )
-
-
-def percentages(rows: Sequence[Mapping[str, Any]], *columns: str, digits: int = 1) -> Any:
-    """The rows for `st.dataframe`; its own format for percentages varies the decimal places.
-
-    Args:
-        columns: columns of shares from 0 to 1, shown like '12.5%'.
-        digits: decimal places of the percentages.
-    """
-    table = pd.DataFrame(rows)
-    shown = {name: partial(_percentage, digits=digits) for name in columns if name in table}
-    return table.style.format(shown, na_rep="–")
-
-
-def _percentage(share: float, digits: int) -> str:
-    return f"{decimal(100 * share, digits)}%"
+def midnight(day: date | None = None) -> datetime:
+    """The start of a day in the browser's time zone, by default of today, as a time in UTC."""
+    now = local(datetime.now(UTC))
+    return datetime.combine(day or now, time(), now.tzinfo).astimezone(UTC)
 
 
 # -- diff -----------------------------------------------------------------------------------------

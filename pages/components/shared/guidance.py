@@ -17,7 +17,6 @@ from curation.taxonomy.guideline import (
     parse_guideline,
 )
 from pages.components.shared import formatting
-from pages.components.shared.formatting import diff, join, plain
 
 _HEADINGS = {ExampleKind.GOOD: "Good", ExampleKind.BAD: "Bad", ExampleKind.BORDERLINE: "Borderline"}
 
@@ -33,7 +32,7 @@ def guide(entry: VariantType) -> Markup:
     ).format(
         entry.label,
         _capital(found.asked_for or entry.definition),
-        join(_examples(found, kind) for kind in ExampleKind),
+        formatting.join(_examples(found, kind) for kind in ExampleKind),
         _rules(found.rules),
     )
 
@@ -41,7 +40,7 @@ def guide(entry: VariantType) -> Markup:
 def guideline_part(found: Guideline) -> Markup:
     """The examples and rules in a part of a guideline."""
     return Markup('<div class="hg-passage">{}{}</div>').format(
-        join(_examples(found, kind) for kind in ExampleKind),
+        formatting.join(_examples(found, kind) for kind in ExampleKind),
         _rules(found.rules),
     )
 
@@ -66,13 +65,13 @@ def _rules(rules: Iterable[GuidelineRule]) -> Markup:
 
 def _section(heading: str, kind: str, parts: Iterable[Markup]) -> Markup:
     return Markup('<details class="hg-{}" open><summary>{}</summary>{}</details>').format(
-        kind, heading, join(parts)
+        kind, heading, formatting.join(parts)
     )
 
 
 def _example(example: GuidelineExample) -> Markup:
     found = marks(anchor=example.anchor, text=example.variant, cue=example.cue)
-    old, new = diff(example.anchor, example.variant, found)
+    old, new = formatting.diff(example.anchor, example.variant, found)
     verdict = Markup('<span class="hg-verdict">{}</span> ').format(_capital(example.verdict) + ".")
     return Markup('<div class="hg-example"><div>{}</div><div>→ {}</div><p>{}{}</p></div>').format(
         old, new, verdict if example.verdict else "", example.why
@@ -84,9 +83,6 @@ def _capital(text: str) -> str:
 
 
 # -- draft warnings -------------------------------------------------------------------------------
-
-
-NOT_SAVED = "Not saved yet. Save again to keep the text as it is, or change it."
 
 
 def show_warnings(
@@ -109,18 +105,20 @@ def show_warnings(
         sentences.append(seen.refusal)
     is_asked = not seen.refusal and bool(seen.kinds.intersection(asked))
     if is_asked:
-        sentences.insert(0, NOT_SAVED)
+        sentences.insert(0, "Not saved yet. Save again to keep the text as it is, or change it.")
     others = [seen.there, *(concern.variant_id for concern in seen.concerns)]
     if not (sentences or seen.remark or any(others)):
         return
     with st.container(key=f"checks-{key}"):
         if seen.remark:
-            st.caption(plain(seen.remark))
+            st.caption(formatting.plain(seen.remark))
         if sentences:
             formatting.emit(
                 Markup('<div class="hg-checks{}" role="status">{}</div>').format(
                     " hg-asked" if is_asked else "",
-                    join(Markup("<div>{}</div>").format(sentence) for sentence in sentences),
+                    formatting.join(
+                        Markup("<div>{}</div>").format(sentence) for sentence in sentences
+                    ),
                 )
             )
         for number in dict.fromkeys(other for other in others if other is not None):

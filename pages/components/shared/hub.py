@@ -6,7 +6,7 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from db.settings import HUB_TOKEN
-from pages.components.shared import formatting, page_runs
+from pages.components.shared import formatting, page_runs, typed_secrets
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.hub.publishing import LONGEST_REPO, token_source
 from training.hub.push_run import Subject, pushes, request_one_push
@@ -24,7 +24,9 @@ def push_box(subject: Subject, *, what: str) -> None:
         page_runs.follow(runs[0], title=f"Push {what} to {runs[0].parameters['repo']}")
         return
     if runs and runs[0].state != RunState.DONE:
-        page_runs.stopped(runs[0], again=lambda: _again(runs[0]))
+        page_runs.stopped(
+            runs[0], again=lambda: page_runs.start_again(runs[0], token_environment())
+        )
     if done := next((run for run in runs if run.state == RunState.DONE), None):
         _made(done)
     with st.container(border=True, key=f"push-{subject.group}"):
@@ -92,14 +94,10 @@ def _start(subject: Subject) -> None:
         page_runs.start_process_of(run, token_environment())
 
 
-def _again(run: Run) -> None:
-    page_runs.start_again(run, token_environment())
-
-
 # -- access token ---------------------------------------------------------------------------------
 
 
-_TYPED = "hub_typed_token"
+_TOKEN = "hub-token"
 _SOURCES = {
     "environment": f"Access token: set in the environment ({HUB_TOKEN}).",
     "login": "Access token: from the login on this machine (hf auth login).",
@@ -108,13 +106,13 @@ _SOURCES = {
 
 def token_environment() -> dict[str, str]:
     """Environment variables for a push's process."""
-    typed: str = st.session_state.get(_TYPED, "")
-    return {HUB_TOKEN: typed} if typed else {}
+    token = typed_secrets.typed(_TOKEN)
+    return {HUB_TOKEN: token} if token else {}
 
 
 def has_token() -> bool:
     """Whether there is a token."""
-    return bool(token_environment() or token_source())
+    return bool(typed_secrets.typed(_TOKEN) or token_source())
 
 
 def token_field(place: str) -> None:
@@ -123,35 +121,20 @@ def token_field(place: str) -> None:
     Args:
         place: distinguishes this box from others.
     """
-    if token_environment():
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.text("Access token: entered for this session.", width="content")
-            st.button("Remove", key=f"hub-forget-{place}", type="tertiary", on_click=_forget)
+    if typed_secrets.entered(
+        _TOKEN, "Access token: entered for this session.", key=f"hub-forget-{place}"
+    ):
         return
     if source := token_source():
         st.text(_SOURCES[source])
-    box = f"hub-token-{place}"
-    st.text_input(
+    typed_secrets.box(
         "Another access token, for this session only"
         if source
         else "Access token, for this session only",
-        key=box,
-        type="password",
-        autocomplete="off",
-        on_change=_keep,
-        args=(box,),
+        _TOKEN,
+        key=f"hub-token-{place}",
         placeholder="hf_…",
         width=480,
         help="A token with write access from your settings on the Hub. To set it for all sessions, "
         f"use {HUB_TOKEN} in the environment. It is never stored in the database or a log.",
     )
-
-
-def _keep(box: str) -> None:
-    if typed := st.session_state[box].strip():
-        st.session_state[_TYPED] = typed
-    st.session_state[box] = ""
-
-
-def _forget() -> None:
-    st.session_state.pop(_TYPED, None)

@@ -76,6 +76,11 @@ def anchor(uid: str) -> str:
     return f"anchors?{ANCHOR}={quote(uid, safe='')}"
 
 
+def permalink(uid: str) -> str:
+    """The URL of a variant's card, relative to the app's."""
+    return f"review?variant={quote(uid, safe='')}"
+
+
 def to_review(
     label: str, *, queue: Queue | None = None, source: str | None = None, **more: Any
 ) -> None:
@@ -173,6 +178,13 @@ def no_variants() -> None:
         st.page_link("pages/overview.py", label="Go to Overview", icon=":material/conversion_path:")
 
 
+def nothing(message: str) -> None:
+    """Draw a sentence that says why there is nothing here, with a link to review variants."""
+    with st.container(border=True, key="empty"):
+        st.write(message)
+        st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+
+
 def no_anchors() -> None:
     """Draw a sentence that says what is missing, with links to add anchors."""
     with st.container(border=True, key="empty-anchors"):
@@ -188,6 +200,12 @@ def no_anchors() -> None:
             label="Load the starter corpus on the Overview page",
             icon=":material/conversion_path:",
         )
+
+
+def no_release(message: str) -> None:
+    """Draw a sentence that says why a release is needed, with a link to create one."""
+    st.text(message)
+    st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
 
 
 # -- What a section of results shows before there are any -----------------------------------------
@@ -206,10 +224,6 @@ def no_results(message: str, *, section: str, key: str) -> None:
             f"Go to {section}",
             key="empty-results-go",
             icon=":material/arrow_forward:",
-            on_click=_open,
-            args=(key, section),
+            on_click=st.session_state.update,
+            args=({key: section},),
         )
-
-
-def _open(key: str, section: str) -> None:
-    st.session_state[key] = section

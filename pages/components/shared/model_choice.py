@@ -25,9 +25,18 @@ from curation.generation.request import KIND, MAX_CONCURRENCY, OPENAI, AnchorSel
 from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.surface_check import ROLES, Role
 from db.settings import without_login
-from pages.components.shared.formatting import plain
+from pages.components.shared import formatting, typed_secrets
 from pages.components.shared.shell import error_messages, open_project
 from training.llm.provider_request import finetuned_models
+
+AS_ITS_FILES_SAY = "as in the model's files"
+"""Stands for the architecture that a model's files name."""
+
+ANY_MODEL = (
+    "Choose a model of this project. For any other, type the folder of a sentence-transformers "
+    "model or its name on the model hub and press Enter."
+)
+"""Help of a box for a model."""
 
 MODEL, ADDRESS = "generate-model", "generate-address"
 NEWEST = 0
@@ -40,7 +49,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
     for number, problem in enumerate(others.problems):
         error_messages.show(problem, key=f"generate-plug-in-{number}")
     labels = {OPENAI: "A language model"}
-    labels |= {name: plain(kind.label or name) for name, kind in others.classes.items()}
+    labels |= {name: formatting.plain(kind.label or name) for name, kind in others.classes.items()}
     provider = (
         st.segmented_control(
             "Writer",
@@ -100,71 +109,77 @@ def model() -> dict[str, Any]:
 def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
     """The chosen prompt version of each role; the newest by default."""
     chosen: dict[Role, int] = {}
-    if not roles:
-        return chosen
-    for place, role in zip(st.columns(len(roles)), roles, strict=True):
-        versions = open_project.ask(prompt_ids, role)
-        if not versions:
-            continue
-        version = place.selectbox(
-            f"Prompt for {ROLES[role].name.lower()}",
-            [NEWEST, *versions],
-            format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
-            key=f"generate-prompt-{role}",
-            persist_state="session",
-        )
-        chosen[role] = versions[max(versions) if version == NEWEST else version]
+    for place, role in zip(st.columns(len(roles)) if roles else (), roles, strict=True):
+        if versions := open_project.ask(prompt_ids, role):
+            version = place.selectbox(
+                f"Prompt for {ROLES[role].name.lower()}",
+                [NEWEST, *versions],
+                format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
+                key=f"generate-prompt-{role}",
+                persist_state="session",
+            )
+            chosen[role] = versions[max(versions) if version == NEWEST else version]
     return chosen
 
 
 def _fine_points() -> dict[str, Any]:
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    temperature = row.number_input(
-        "Temperature",
-        0.0,
-        2.0,
-        1.0,
-        0.1,
-        key="generate-temperature",
-        persist_state="session",
-        help="At 0, the model gives its most likely answer. At 1, it samples from its own "
-        "distribution, so answers vary.",
-    )
-    concurrency = row.number_input(
-        "Concurrent calls",
-        1,
-        MAX_CONCURRENCY,
-        16,
-        key="generate-concurrency",
-        persist_state="session",
-    )
-    attempts = row.number_input(
-        "Attempts per call",
-        1,
-        20,
-        5,
-        key="generate-attempts",
-        persist_state="session",
-        help="Maximum number of attempts, including retries after server errors and unusable "
-        "answers.",
-    )
-    tokens = row.number_input(
-        "Maximum answer length (tokens)",
-        16,
-        32_000,
-        1000,
-        100,
-        key="generate-tokens",
-        persist_state="session",
-    )
-    timeout = row.number_input(
-        "Timeout (seconds)",
-        1,
-        3600,
-        120,
-        key="generate-timeout",
-        persist_state="session",
-    )
+    values = {
+        "temperature": row.number_input(
+            "Temperature",
+            0.0,
+            2.0,
+            1.0,
+            0.1,
+            key="generate-temperature",
+            persist_state="session",
+            help="At 0, the model gives its most likely answer. At 1, it samples from its own "
+            "distribution, so answers vary.",
+        ),
+        "concurrency": int(
+            row.number_input(
+                "Concurrent calls",
+                1,
+                MAX_CONCURRENCY,
+                16,
+                key="generate-concurrency",
+                persist_state="session",
+            )
+        ),
+        "attempts": int(
+            row.number_input(
+                "Attempts per call",
+                1,
+                20,
+                5,
+                key="generate-attempts",
+                persist_state="session",
+                help="Maximum number of attempts, including retries after server errors and "
+                "unusable answers.",
+            )
+        ),
+        "max_tokens": int(
+            row.number_input(
+                "Maximum answer length (tokens)",
+                16,
+                32_000,
+                1000,
+                100,
+                key="generate-tokens",
+                persist_state="session",
+            )
+        ),
+        "timeout": float(
+            row.number_input(
+                "Timeout (seconds)",
+                1,
+                3600,
+                120,
+                key="generate-timeout",
+                persist_state="session",
+            )
+        ),
+    }
     row.number_input(
         "Seed",
         0,
@@ -174,28 +189,21 @@ def _fine_points() -> dict[str, Any]:
         persist_state="session",
         help="Determines the cues and the sample. The same seed gives the same cues.",
     )
-    structured = st.checkbox(
-        "Structured outputs",
-        True,
-        key="generate-structured",
-        persist_state="session",
-        help="Requests JSON that follows a fixed schema. If the server refuses, Hedgerow asks for "
-        "a numbered list, as in the paper.",
-    )
-    batch = st.checkbox(
-        "Batch (half the price, answers within a day)",
-        key="generate-batch",
-        persist_state="session",
-        help="Uses the provider's Batch API. Trials do not use it and are answered at once.",
-    )
-    return {
-        "temperature": temperature,
-        "concurrency": int(concurrency),
-        "attempts": int(attempts),
-        "max_tokens": int(tokens),
-        "timeout": float(timeout),
-        "structured": structured,
-        "batch": batch,
+    return values | {
+        "structured": st.checkbox(
+            "Structured outputs",
+            True,
+            key="generate-structured",
+            persist_state="session",
+            help="Requests JSON that follows a fixed schema. If the server refuses, Hedgerow asks "
+            "for a numbered list, as in the paper.",
+        ),
+        "batch": st.checkbox(
+            "Batch (half the price, answers within a day)",
+            key="generate-batch",
+            persist_state="session",
+            help="Uses the provider's Batch API. Trials do not use it and are answered at once.",
+        ),
     }
 
 
@@ -216,20 +224,17 @@ class CallChoice(NamedTuple):
 # -- provider key ---------------------------------------------------------------------------------
 
 
-_TYPED, _BOX = "generate_typed_keys", "generate-key"
-
-
 def key_environment(base_url: str) -> dict[str, str]:
     """Environment variables for a run's process that sends requests to this address."""
-    typed = _typed().get(_place(base_url), "")
-    if not typed:
+    key = typed_secrets.typed(_place(base_url))
+    if not key:
         return {}
-    return {KEY_VARIABLE: typed} | ({ADDRESS_VARIABLE: base_url} if base_url else {})
+    return {KEY_VARIABLE: key} | ({ADDRESS_VARIABLE: base_url} if base_url else {})
 
 
 def has_key(base_url: str) -> bool:
     """Whether there is a key for this address."""
-    return bool(key_environment(base_url) or _of_the_environment(base_url))
+    return bool(typed_secrets.typed(_place(base_url)) or _of_the_environment(base_url))
 
 
 def lacks_key(base_url: str) -> bool:
@@ -243,29 +248,19 @@ def key_field(base_url: str, place: str = "") -> None:
     Args:
         place: distinguishes these boxes from others on the same page.
     """
-    if key_environment(base_url):
-        with st.container(
-            horizontal=True, vertical_alignment="center", key=f"generate-key-typed{place}"
-        ):
-            st.text("API key: entered for this session and this address.", width="content")
-            st.button(
-                "Remove",
-                key=f"generate-key-forget{place}",
-                type="tertiary",
-                on_click=_forget,
-                args=(base_url,),
-            )
+    if typed_secrets.entered(
+        _place(base_url),
+        "API key: entered for this session and this address.",
+        key=f"generate-key-forget{place}",
+    ):
         return
     if _of_the_environment(base_url):
         st.text(f"API key: set in the environment ({KEY_VARIABLE}).")
         return
-    st.text_input(
+    typed_secrets.box(
         "API key, for this session only",
-        key=_BOX + place,
-        type="password",
-        autocomplete="off",
-        on_change=_keep,
-        args=(_BOX + place, base_url),
+        _place(base_url),
+        key=f"generate-key{place}",
         placeholder="" if lacks_key(base_url) else "Usually not needed for your own server",
         help=f"To set it for all sessions, use {KEY_VARIABLE} in the environment or in .env. It is "
         "never stored in the database or a log, and is sent only to this address.",
@@ -275,25 +270,10 @@ def key_field(base_url: str, place: str = "") -> None:
         st.text(f"The key in the environment is for {own}; it is not sent to another address.")
 
 
-def _typed() -> dict[str, str]:
-    """The keys of this session by address."""
-    keys: dict[str, str] = st.session_state.setdefault(_TYPED, {})
-    return keys
-
-
 def _place(base_url: str) -> str:
-    return comparable(address_of(base_url, open_project.settings()))
+    """The name of the typed key for this address."""
+    return f"key-{comparable(address_of(base_url, open_project.settings()))}"
 
 
 def _of_the_environment(base_url: str) -> bool:
     return bool(key_for(base_url, open_project.settings()).get_secret_value())
-
-
-def _keep(box: str, base_url: str) -> None:
-    if typed := st.session_state[box].strip():
-        _typed()[_place(base_url)] = typed
-    st.session_state[box] = ""
-
-
-def _forget(base_url: str) -> None:
-    _typed().pop(_place(base_url), None)

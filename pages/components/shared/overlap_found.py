@@ -1,6 +1,6 @@
 """The overlap of a release with benchmarks, computed outside the page, as tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,9 @@ from markupsafe import Markup
 
 from curation.release.overlap import EXAMPLES, SHORTEST, SIDES
 from curation.release.overlap_results import OverlapWithTest, kept
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Release
-from pages.components.shared import formatting
-from pages.components.shared.formatting import join, percentages
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import made_in_background
+from pages.components.shared import formatting, tables
+from pages.components.shared.shell import count_cache, open_project
 from training.benchmarks.contamination import compare, compare_bundled_texts, missing
 from training.retention.texts import texts_hash
 
@@ -43,7 +40,7 @@ def _compared(
     if not new:
         return kept(_folder(), content_hash, n=n)
     keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
-    return made_in_background(("overlap", content_hash, n, keys), make)
+    return count_cache.made_in_background(("overlap", content_hash, n, keys), make)
 
 
 def _folder() -> Path:
@@ -60,7 +57,7 @@ def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
     rows = [(row := _row(entry)) | {"Benchmark": _name(row)} for entry in found]
     left_out = {"Data"} if problems else {"Data", "Problem"}
     chosen = st.dataframe(
-        percentages(
+        tables.percentages(
             [{name: row[name] for name in row if name not in left_out} for row in rows], "Share"
         ),
         hide_index=True,
@@ -188,23 +185,16 @@ def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> N
     with st.container(horizontal=True):
         for label, (name, rows) in parts.items():
             if rows:
-                st.download_button(
-                    f"{label} (CSV)",
-                    _csv(rows),
-                    f"hedgerow-release-{release.number}-{name}-{n}.csv",
-                    "text/csv",
+                tables.csv_button(
+                    partial(_as_table, rows),
+                    f"hedgerow-release-{release.number}-{name}-{n}",
                     key=f"overlap-csv-{name}",
-                    type="tertiary",
-                    icon=":material/download:",
-                    on_click="ignore",
+                    label=f"{label} (CSV)",
                 )
 
 
-def _csv(rows: Sequence[Row]) -> bytes:
-    return csv_bytes(list(rows[0]), [list(row.values()) for row in rows])
-
-
-# -- The texts that a release shares with benchmarks, each row as high as its texts ---------------
+def _as_table(rows: Sequence[Row]) -> tuple[list[str], list[list[Any]]]:
+    return list(rows[0]), [list(row.values()) for row in rows]
 
 
 HEADS = {
@@ -217,43 +207,28 @@ HEADS = {
 }
 """Name of a column in the file → its head in the table."""
 
-_CARD = "Opens the variant in Review in a new tab. For an anchor, it opens one of its variants."
 
-
-def text_table(rows: Sequence[Mapping[str, Any]], *, with_benchmark: bool) -> Markup:
-    """The rows in order; a table longer than the window scrolls separately.
+def text_table(rows: Iterable[Row], *, with_benchmark: bool) -> Markup:
+    """The texts that a release shares with benchmarks, in order.
 
     Args:
         rows: with the keys of `HEADS`.
         with_benchmark: whether to draw the last column.
     """
-    names = list(HEADS) if with_benchmark else list(HEADS)[:-1]
-    heads = (Markup('<th scope="col">{}</th>').format(HEADS[name]) for name in names)
-    return Markup(
-        '<div class="hg-found" tabindex="0" role="region" aria-label="Overlapping texts">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(join(heads), join(_text_row(row, names) for row in rows))
-
-
-def _text_row(row: Mapping[str, Any], names: Sequence[str]) -> Markup:
-    cells: dict[str, str | Markup] = {
-        "Card": _card(row["Card"]),
-        "Its text": _text(row["Its text"]),
-        "In the release": _text(row["In the release"]),
-        "Shared": _text(row["Shared"]),
-        "Item": f"{row['Item']:,}",
-        "Benchmark": row["Benchmark"],
-    }
-    return Markup("<tr>{}</tr>").format(
-        join(Markup("<td>{}</td>").format(cells[name]) for name in names)
+    shown = len(HEADS) if with_benchmark else len(HEADS) - 1
+    cells = (
+        (
+            tables.link(
+                row["Card"],
+                "Opens the variant in Review in a new tab. For an anchor, it opens one of its "
+                "variants.",
+            )
+            if row["Card"]
+            else "–",
+            *(tables.sentence(row[name]) for name in ("Its text", "In the release", "Shared")),
+            f"{row['Item']:,}",
+            row["Benchmark"],
+        )[:shown]
+        for row in rows
     )
-
-
-def _card(address: str | None) -> str | Markup:
-    if address is None:
-        return "–"
-    return Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(address, _CARD)
-
-
-def _text(text: str) -> Markup:
-    return Markup('<span dir="auto">{}</span>').format(text)
+    return tables.sentences(list(HEADS.values())[:shown], cells, label="Overlapping texts")

@@ -28,6 +28,7 @@ from db.runs import (
     requeue,
     under_way,
 )
+from pages.components.shared import formatting
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.runs.kinds import cancel_run, kind_of
 
@@ -120,6 +121,12 @@ STATES = {
 Draw = Callable[[Run], None]
 
 
+def named(run: Run, title: str) -> str:
+    """The label of a run in a menu: its number, title, date and state."""
+    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
+    return f"Run {run.id}: {title}, {when}, {STATES[run.state]}"
+
+
 def follow(run: Run, *, title: str = "", more: Draw | None = None, pausable: bool = False) -> None:
     """Show a run that is queued or running. Only this part refreshes until the run has ended.
 
@@ -161,13 +168,9 @@ def _pause_button(run: Run) -> None:
         "Pausing …" if run.pause_requested else "Pause",
         key=f"pause-{run.id}",
         disabled=stops or run.state != RunState.RUNNING,
-        on_click=_pause,
-        args=(run.id,),
+        on_click=open_project.tell,
+        args=(request_pause, run.id),
     )
-
-
-def _pause(run_id: int) -> None:
-    open_project.tell(request_pause, run_id)
 
 
 @current_user.for_leads()
@@ -232,19 +235,26 @@ def log_lines(run: Run) -> None:
 
 
 def stopped(
-    run: Run, *, again: Callable[[], None] | None = None, label: str = "Start it again"
+    run: Run, *, again: Callable[[], object] | None = None, label: str = "Start it again"
 ) -> None:
     """Show a run that failed, was cancelled or interrupted: the reason, the log, and a button.
 
     Args:
-        again: restarts the run; None if that is not possible now.
+        again: restarts the run; None if that is not possible now. Why it failed is shown here.
         label: the label of the button that restarts it.
     """
+    key = f"again-{run.id}"
     with st.container(border=True, key=f"stopped-{run.id}"):
         st.text(why(run))
         if again is not None and current_user.may(Role.LEAD):
-            st.button(label, key=f"again-{run.id}", on_click=again)
+            st.button(label, key=key, on_click=_again, args=(key, again))
+            error_messages.show_kept(key)
         log(run, opened=run.state == RunState.FAILED)
+
+
+def _again(key: str, again: Callable[[], object]) -> None:
+    with error_messages.kept_for(key):
+        again()
 
 
 def why(run: Run) -> str:

@@ -75,8 +75,7 @@ def author_of(chosen: PromptVersion) -> str:
 
 def show_message(*, place: str) -> None:
     """Draw the result of the last click on *Save as new version*."""
-    if message := st.session_state.pop(_message_key(place), ""):
-        st.text(message)
+    error_messages.show_once(_message_key(place))
 
 
 def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
@@ -108,8 +107,8 @@ def editor(chosen: PromptVersion, name: PromptName, *, place: str) -> str:
             "Discard changes",
             key=f"{place}-undo-prompt",
             disabled=not edited,
-            on_click=_undo,
-            args=(chosen, key),
+            on_click=st.session_state.update,
+            args=({key: chosen.template},),
         )
     return template
 
@@ -141,10 +140,6 @@ def _save(chosen: PromptVersion, key: str, place: str) -> None:
             else f"This is identical to version {saved.version}. Choose that version for a run."
         )
         st.session_state[key] = chosen.template
-
-
-def _undo(chosen: PromptVersion, key: str) -> None:
-    st.session_state[key] = chosen.template
 
 
 def _message_key(place: str) -> str:

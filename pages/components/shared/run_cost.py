@@ -1,18 +1,18 @@
 """Estimates before a run starts: calls, tokens, cost, time; and the spending caps."""
 
+from typing import Literal
+
 import streamlit as st
 
 from curation.formatting import counted, duration
 from curation.generation.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.ledger import change_budget
-from curation.generation.missing_variants import WantedCalls, count_wanted
+from curation.generation.missing_variants import WantedCalls
 from curation.generation.prices import DATED, dollars, quote, set_price
 from curation.generation.request import BATCH_SHARE, OPENAI, Budget, GenerationRequest, Price
 from curation.taxonomy.surface_check import ROLES
 from db.models import Run
-from pages.components.shared.model_choice import CallChoice
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
 
 MONEY_CAP = 10.0
 """The default cap in US dollars, so that a mistake can't cost a month's budget."""
@@ -45,8 +45,8 @@ def price(model: str) -> Price:
         "Save this price",
         key=f"{key}-keep",
         disabled=typed == known,
-        on_click=_keep,
-        args=(model, typed),
+        on_click=open_project.tell,
+        args=(set_price, model, typed),
         help="Saves the price of this model in this project.",
     )
     if known is None:
@@ -61,39 +61,37 @@ def price(model: str) -> Price:
     return typed
 
 
-def _keep(model: str, typed: Price) -> None:
-    open_project.tell(set_price, model, typed)
-
-
 def budget() -> Budget:
     """Boxes with the caps at which a run pauses."""
+    return _caps(Budget(money=MONEY_CAP), "", "Retries count as calls, too.", persist="session")
+
+
+def _caps(
+    caps: Budget, suffix: str, help: str, *, persist: Literal["session"] | None = None
+) -> Budget:
     row = st.container(horizontal=True)
-    money = row.number_input(
-        "Pause after (US$)",
-        LEAST_CAP,
-        value=MONEY_CAP,
-        step=1.0,
-        format="%g",
-        key="generate-money",
-        placeholder="No cap",
-        persist_state="session",
+    return Budget(
+        money=row.number_input(
+            "Pause after (US$)",
+            LEAST_CAP,
+            value=caps.money,
+            step=1.0,
+            format="%g",
+            key=f"generate-money{suffix}",
+            placeholder="No cap",
+            persist_state=persist,
+        ),
+        calls=row.number_input(
+            "Pause after (calls)",
+            1,
+            value=caps.calls,
+            step=100,
+            key=f"generate-calls{suffix}",
+            placeholder="No cap",
+            help=help,
+            persist_state=persist,
+        ),
     )
-    calls = row.number_input(
-        "Pause after (calls)",
-        1,
-        value=None,
-        step=100,
-        key="generate-calls",
-        placeholder="No cap",
-        help="Retries count as calls, too.",
-        persist_state="session",
-    )
-    return Budget(money=money, calls=calls)
-
-
-def wanted_by(counts: CachedCounts, choice: CallChoice) -> WantedCalls | None:
-    """The calls of a choice; None while they are being counted."""
-    return counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
 
 
 def estimated(request: GenerationRequest, wanted: WantedCalls) -> RunEstimate:
@@ -118,29 +116,28 @@ def what_is_asked(wanted: WantedCalls) -> str:
 
 def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
     """The tokens, cost and time of a run, one line each."""
-    lines: list[str] = []
     if not found.total_calls:
-        return lines
+        return []
     if request.provider != OPENAI:
         free = found.cost is not None
         text = "This calls no model and costs nothing." if free else "The cost is unknown."
-        return [*lines, text]
+        return [text]
     if found.cost is None or found.prompt_tokens is None or found.completion_tokens is None:
         return [
-            *lines,
             "Tokens, cost and time are not known yet. Try the model on three anchors to estimate "
             "them.",
         ]
     if not found.prompt_tokens:
         return [
-            *lines,
             "The server reports no tokens, so the cost is unknown. Set a cap on the calls.",
             _time(found, request),
         ]
     tokens = f"About {found.prompt_tokens:,.0f} input and {found.completion_tokens:,.0f} output"
-    lines.append(f"{tokens} tokens, estimated from {counted(found.based_on, 'answered call')}.")
-    lines.append(" ".join([_money(found.cost, request), _time(found, request)]))
-    return lines + _beyond(found, request)
+    return [
+        f"{tokens} tokens, estimated from {counted(found.based_on, 'answered call')}.",
+        f"{_money(found.cost, request)} {_time(found, request)}",
+        *_beyond(found, request),
+    ]
 
 
 def _beyond(found: RunEstimate, request: GenerationRequest) -> list[str]:
@@ -173,27 +170,7 @@ def _time(found: RunEstimate, request: GenerationRequest) -> str:
 
 def cap_boxes(run: Run) -> Budget:
     """Boxes with the run's caps. Returns their values."""
-    caps = _stored(run)
-    row = st.container(horizontal=True)
-    money = row.number_input(
-        "Pause after (US$)",
-        LEAST_CAP,
-        value=caps.money,
-        step=1.0,
-        format="%g",
-        placeholder="No cap",
-        key=f"generate-money-{run.id}",
-    )
-    calls = row.number_input(
-        "Pause after (calls)",
-        1,
-        value=caps.calls,
-        step=100,
-        placeholder="No cap",
-        key=f"generate-calls-{run.id}",
-        help="Calls already made count, too.",
-    )
-    return Budget(money=money, calls=calls)
+    return _caps(_stored(run), f"-{run.id}", "Calls already made count, too.")
 
 
 def apply_caps(run: Run, budget: Budget) -> None:

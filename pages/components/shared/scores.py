@@ -10,12 +10,9 @@ from markupsafe import Markup
 from curation.diagnostics.model_verdicts import agreement, together
 from curation.formatting import counted, decimal
 from curation.release.freezing import release_numbers
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Split
-from pages.components.shared import formatting
-from pages.components.shared.formatting import join
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import formatting, tables
+from pages.components.shared.shell import count_cache, open_project
 from training.benchmarks.catalogue import all_benchmarks
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.file_reading import HUB
@@ -60,15 +57,10 @@ def _files(
     if note:
         st.caption(note)
     with st.container(horizontal=True):
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(made, found)),
-            f"{name}.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: as_table(made, found),
+            name,
             key="bench-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             help="One row per score, with its interval, data, base model, time and cost.",
         )
         st.download_button(
@@ -154,17 +146,23 @@ def grid(lines: Sequence[Line], heads: Mapping[str, Head], more: Sequence[str] =
         Markup(
             '<div class="hg-scores" tabindex="0" role="region" aria-label="Scores"><table>'
             "<thead><tr>{}</tr></thead><tbody>{}</tbody>{}</table></div>"
-        ).format(_heads(heads, more), join(measured), _published(published, len(more) + len(heads)))
+        ).format(
+            _heads(heads, more),
+            formatting.join(measured),
+            _published(published, len(more) + len(heads)),
+        )
     )
 
 
 def _heads(heads: Mapping[str, Head], more: Sequence[str]) -> Markup:
     cells = [Markup('<th scope="col">{}</th>').format(title) for title in ("Model", *more)]
     cells += [
-        Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_below_name, head.below)))
+        Markup('<th scope="col">{}{}</th>').format(
+            head.title, formatting.join(map(_below_name, head.below))
+        )
         for head in heads.values()
     ]
-    return join(cells)
+    return formatting.join(cells)
 
 
 def _below_name(text: str) -> Markup:
@@ -179,7 +177,7 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
     return Markup(
         '<tbody class="hg-published"><tr><th colspan="{}" scope="rowgroup">Published results on '
         "the papers' own data</th></tr>{}</tbody>"
-    ).format(columns + 1, join(rows))
+    ).format(columns + 1, formatting.join(rows))
 
 
 def _row(
@@ -190,7 +188,7 @@ def _row(
     scores = [_cell(found.get(column)) for column in heads]
     name = Markup('<span class="hg-text" title="{}">{}</span>').format(line.name, line.model)
     return Markup('<tr><th scope="row">{}{}</th>{}</tr>').format(
-        name, _small(note), join([*cells, *scores])
+        name, _small(note), formatting.join([*cells, *scores])
     )
 
 
@@ -230,6 +228,10 @@ def _small(text: str) -> Markup:
 
 
 # -- The benchmarks and the data that a project has for them, with labels -------------------------
+
+
+FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
+"""The endings of files with benchmark data."""
 
 
 def known_data() -> dict[str, DataChoice]:
@@ -275,7 +277,7 @@ _AGREEMENT_HELP = {
 }
 
 
-def agreement_table(counts: CachedCounts, reviewer_id: int, *, key: str) -> None:
+def agreement_table(counts: count_cache.CachedCounts, reviewer_id: int, *, key: str) -> None:
     """Draw the table, or a note if nobody has decided on the same variants yet."""
     rows = counts.get(agreement, reviewer_id)
     if rows is None:

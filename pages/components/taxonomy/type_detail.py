@@ -14,9 +14,7 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.surface_check import ROLES, SurfaceCheck
 from db.models import TypeVersion
-from pages.components.shared import card, formatting, links
-from pages.components.shared.formatting import local
-from pages.components.shared.guidance import guide
+from pages.components.shared import card, formatting, guidance, links
 from pages.components.shared.shell import count_cache, current_user, open_project
 
 CHANGE, SHOWN = "own-type-change", "own-type-told"
@@ -38,7 +36,7 @@ def draw(entry: VariantType, variants: int) -> None:
                 _acts(entry, variants)
             else:
                 st.caption("Built-in types cannot be changed. Add your own type instead.")
-        formatting.emit(guide(entry))
+        formatting.emit(guidance.guide(entry))
 
 
 def _facts(entry: VariantType) -> None:
@@ -116,7 +114,8 @@ def _versions(entry: VariantType) -> None:
 def _wording(wording: TypeVersion) -> str:
     check = " ".join(in_words(SurfaceCheck.model_validate(wording.surface_check)))
     return (
-        f"Version {wording.version}, {local(wording.created_at):%Y-%m-%d %H:%M}: {wording.label}\n"
+        f"Version {wording.version}, {formatting.local(wording.created_at):%Y-%m-%d %H:%M}: "
+        f"{wording.label}\n"
         f"{wording.definition}\n{wording.example_anchor} → {wording.example}\n{check}"
     )
 
@@ -139,9 +138,14 @@ def _acts(entry: VariantType, variants: int) -> None:
                 "Variants of this type can only be imported. Models and rules don't write them."
             )
         elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
-            _generate(entry)
+            # The Generate page, with this type selected for all anchors.
+            links.to_generate(Which.SLOTS, roles=[entry.role], types=[entry.id])
         st.button(
-            "Change", key="type-change", icon=":material/edit:", on_click=_change, args=(entry,)
+            "Change",
+            key="type-change",
+            icon=":material/edit:",
+            on_click=st.session_state.update,
+            args=({CHANGE: entry.id},),
         )
         st.button(
             "Retire",
@@ -162,15 +166,6 @@ def _consequence(variants: int) -> str:
         f"If you retire it, runs no longer ask for it, and {its} {are} left out of the queues and "
         "the next release. Nothing is deleted; you can restore it."
     )
-
-
-def _generate(entry: VariantType) -> None:
-    """Open the Generate page with this type selected for all anchors."""
-    links.to_generate(Which.SLOTS, roles=[entry.role], types=[entry.id])
-
-
-def _change(entry: VariantType) -> None:
-    st.session_state[CHANGE] = entry.id
 
 
 def _set_retired(entry: VariantType, retired: bool) -> None:

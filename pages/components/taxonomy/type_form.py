@@ -1,7 +1,7 @@
 """The form to write a variant type and try it before saving."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -26,6 +26,9 @@ _CONTENT = {
 _SCOPES = {"main_clause": "In the main clause", "sentence": "Anywhere in the sentence"}
 
 
+_NEW = OwnType(label="", role=next(iter(ROLES)), definition="", example_anchor="", example="")
+
+
 class Form(NamedTuple):
     """The widget keys of one form and its initial values.
 
@@ -48,69 +51,57 @@ def fields(form: Form) -> OwnType:
     Raises:
         HedgerowError: the check contradicts itself.
     """
-    known = form.known
+    known = form.known or _NEW
     columns = st.container(key=f"columns-{form.key}", gap="medium")
     with columns.container():
-        label = st.text_input(
-            "Name",
-            known.label if known else "",
-            max_chars=MAX_NAME,
-            key=form.of("label"),
-            placeholder="For example: Quantifier negation",
-        )
-        role = st.selectbox(
-            "Role",
-            list(ROLES),
-            format_func=lambda key: f"{key.capitalize()}: {ROLES[key].does}",
-            key=form.of("role"),
-            index=list(ROLES).index(known.role) if known else 0,
-            disabled=known is not None,
-            help="In triples, negations are the negatives, and hedges and paraphrases are the "
-            "positives. Unsupported claims are not used in triples.",
-        )
-        definition = st.text_area(
-            "Definition",
-            known.definition if known else "",
-            max_chars=MAX_DEFINITION,
-            key=form.of("definition"),
-            height=100,
-            placeholder="One or two sentences. Reviewers see them, and prompts include them.",
-        )
-        anchor = st.text_input(
-            "Example anchor",
-            known.example_anchor if known else "",
-            max_chars=MAX_EXAMPLE,
-            key=form.of("anchor"),
-        )
-        example = st.text_input(
-            "Example variant",
-            known.example if known else "",
-            max_chars=MAX_EXAMPLE,
-            key=form.of("example"),
-        )
+        values: dict[str, Any] = {
+            "label": st.text_input(
+                "Name",
+                known.label,
+                max_chars=MAX_NAME,
+                key=form.of("label"),
+                placeholder="For example: Quantifier negation",
+            ),
+            "role": st.selectbox(
+                "Role",
+                list(ROLES),
+                format_func=lambda key: f"{key.capitalize()}: {ROLES[key].does}",
+                key=form.of("role"),
+                index=list(ROLES).index(known.role),
+                disabled=form.known is not None,
+                help="In triples, negations are the negatives, and hedges and paraphrases are the "
+                "positives. Unsupported claims are not used in triples.",
+            ),
+            "definition": st.text_area(
+                "Definition",
+                known.definition,
+                max_chars=MAX_DEFINITION,
+                key=form.of("definition"),
+                height=100,
+                placeholder="One or two sentences. Reviewers see them, and prompts include them.",
+            ),
+            "example_anchor": st.text_input(
+                "Example anchor",
+                known.example_anchor,
+                max_chars=MAX_EXAMPLE,
+                key=form.of("anchor"),
+            ),
+            "example": st.text_input(
+                "Example variant", known.example, max_chars=MAX_EXAMPLE, key=form.of("example")
+            ),
+        }
     with columns.container():
-        check = _check(form, role)
+        check = _check(form, values["role"])
     with st.expander("More checks"):
-        check |= _rest_of_check(form)
-    line, guideline = _more(form, with_cue=bool(check["require_cue"]))
+        check |= _rest_of_check(known.surface_check, form)
+    values |= _more(form, known, with_cue=bool(check["require_cue"]))
     # Last, because Streamlit forgets the input of a box that a rerun does not render.
-    surface_check = read_check(check)
-    return OwnType(
-        label=label,
-        role=role,
-        definition=definition,
-        example_anchor=anchor,
-        example=example,
-        prompt_line=line,
-        surface_check=surface_check,
-        guideline=guideline,
-    )
+    return OwnType(**values, surface_check=read_check(check))
 
 
 def _check(form: Form, role: Role) -> dict[str, object]:
     """Requirements on the text; a variant that fails them is flagged. Not validated yet."""
-    known = form.known.surface_check if form.known else SurfaceCheck()
-    classes = list(CLASS_LABELS)
+    known = (form.known or _NEW).surface_check
     with_cue = role == "hedge" and st.checkbox(
         "With a hedge cue",
         known.require_cue if form.known else True,
@@ -125,21 +116,19 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         placeholder="One per line. "
         + ("Leave empty to use the paper's cues." if with_cue else "Leave empty to require none."),
     )
-    required = st.multiselect(
-        "Must add",
-        classes,
-        known.require_new,
-        key=form.of("require"),
-        format_func=lambda key: CLASS_LABELS[key],
-        placeholder="No requirement",
-    )
-    forbidden = st.multiselect(
-        "Must not add",
-        classes,
-        known.forbid_new,
-        key=form.of("forbid"),
-        format_func=lambda key: CLASS_LABELS[key],
-        placeholder="No restriction",
+    required, forbidden = (
+        st.multiselect(
+            label,
+            list(CLASS_LABELS),
+            classes,
+            key=form.of(name),
+            format_func=lambda key: CLASS_LABELS[key],
+            placeholder=f"No {none}",
+        )
+        for label, classes, name, none in (
+            ("Must add", known.require_new, "require", "requirement"),
+            ("Must not add", known.forbid_new, "forbid", "restriction"),
+        )
     )
     content = st.selectbox(
         "Content words of the anchor",
@@ -167,31 +156,36 @@ def _content(check: SurfaceCheck) -> str:
     return "reworded" if check.forbid_reversed_content else "free"
 
 
-def _rest_of_check(form: Form) -> dict[str, object]:
-    known = form.known.surface_check if form.known else SurfaceCheck()
+def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
     columns = st.container(key=f"columns-checks-{form.key}", gap="medium")
     with columns.container():
-        scope = st.selectbox(
-            "Scope of “Must add” and “Must not add”",
-            list(_SCOPES),
-            key=form.of("scope"),
-            index=list(_SCOPES).index(known.scope),
-            format_func=lambda key: _SCOPES[key],
-            help='The main clause excludes a hedging frame such as "I am not sure, but …"',
-        )
-        unwanted = st.text_area(
-            "Forbidden words (a variant must not add any)",
-            "\n".join(known.forbid_words),
-            key=form.of("unwanted"),
-            height=80,
-            placeholder="One per line",
-        )
-        prefixes = st.text_input(
-            "Negative prefixes",
-            ", ".join(known.negative_prefixes),
-            key=form.of("prefixes"),
-            placeholder="Replaces the built-in list, for example: un, non",
-        )
+        first = {
+            "scope": st.selectbox(
+                "Scope of “Must add” and “Must not add”",
+                list(_SCOPES),
+                key=form.of("scope"),
+                index=list(_SCOPES).index(known.scope),
+                format_func=lambda key: _SCOPES[key],
+                help='The main clause excludes a hedging frame such as "I am not sure, but …"',
+            ),
+            "forbid_words": _lines(
+                st.text_area(
+                    "Forbidden words (a variant must not add any)",
+                    "\n".join(known.forbid_words),
+                    key=form.of("unwanted"),
+                    height=80,
+                    placeholder="One per line",
+                )
+            ),
+            "negative_prefixes": _words(
+                st.text_input(
+                    "Negative prefixes",
+                    ", ".join(known.negative_prefixes),
+                    key=form.of("prefixes"),
+                    placeholder="Replaces the built-in list, for example: un, non",
+                )
+            ),
+        }
     with columns.container():
         lost = st.number_input(
             "Content words that may be dropped",
@@ -219,42 +213,42 @@ def _rest_of_check(form: Form) -> dict[str, object]:
             key=form.of("suffixes"),
             placeholder="Replaces the built-in list, for example: less, free",
         )
-    return {
-        "scope": scope,
+    rules = (line.partition("|") for line in _lines(unless))
+    return first | {
         "max_lost_content": lost,
-        "forbid_words": _lines(unwanted),
-        "forbid_words_unless": [_conditional(line) for line in _lines(unless)],
-        "negative_prefixes": _lines(prefixes.replace(",", "\n")),
-        "negative_suffixes": _lines(suffixes.replace(",", "\n")),
+        "forbid_words_unless": [
+            {"words": _words(words), "anchor_has": _words(others)} for words, _, others in rules
+        ],
+        "negative_suffixes": _words(suffixes),
     }
 
 
-def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
+def _more(form: Form, known: OwnType, *, with_cue: bool) -> dict[str, str]:
     """Prompt line and guideline, generated from the other fields if left empty."""
-    known = form.known
     with st.expander("Prompt line and guideline"):
         st.caption(
             "If you leave them empty, they are generated from the name, definition and example."
         )
-        line = st.text_area(
-            "Prompt line",
-            known.prompt_line if known else "",
-            max_chars=MAX_PROMPT_LINE,
-            key=form.of("line"),
-            height=80,
-            help="The line of the prompt that asks for this type."
-            + (" {cue} stands for the cue." if with_cue else ""),
-        )
-        guideline = st.text_area(
-            "Guideline",
-            known.guideline if known else "",
-            max_chars=MAX_GUIDELINE,
-            key=form.of("guideline"),
-            height=160,
-            placeholder=_GUIDELINE,
-            help="Shown next to the card in Review, and included in prompts for judging.",
-        )
-    return line, guideline
+        return {
+            "prompt_line": st.text_area(
+                "Prompt line",
+                known.prompt_line,
+                max_chars=MAX_PROMPT_LINE,
+                key=form.of("line"),
+                height=80,
+                help="The line of the prompt that asks for this type."
+                + (" {cue} stands for the cue." if with_cue else ""),
+            ),
+            "guideline": st.text_area(
+                "Guideline",
+                known.guideline,
+                max_chars=MAX_GUIDELINE,
+                key=form.of("guideline"),
+                height=160,
+                placeholder=_GUIDELINE,
+                help="Shown next to the card in Review, and included in prompts for judging.",
+            ),
+        }
 
 
 _GUIDELINE = """\
@@ -268,13 +262,10 @@ The ferry leaves at nine.
 Why it is good."""
 
 
-def _conditional(line: str) -> dict[str, Sequence[str]]:
-    words, _, others = line.partition("|")
-    return {
-        "words": _lines(words.replace(",", "\n")),
-        "anchor_has": _lines(others.replace(",", "\n")),
-    }
-
-
 def _lines(text: str) -> Sequence[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _words(text: str) -> Sequence[str]:
+    """Words separated by commas."""
+    return _lines(text.replace(",", "\n"))

@@ -5,28 +5,34 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from curation.anchors.revisions import sources_in_use
 from curation.decisions.coefficients import FEWEST, Estimate
 from curation.decisions.reviewers import reviewer_names
+from curation.decisions.status import status_label
 from curation.formatting import counted
 from curation.review.agreement.figures import (
     By,
     Figures,
     Group,
     as_text,
+    confusion,
+    differing,
     figures,
     figures_by,
+    in_cell,
     in_group,
     interval_text,
     number,
     sentences,
 )
-from curation.review.agreement.overlap import Overlap, overlap
-from pages.components.shared import links
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.team import agreement_details
+from curation.review.agreement.overlap import VERDICTS, Overlap, overlap
+from curation.review.agreement.records import COLUMNS, GivenVerdict, ids_of, records, table
+from curation.review.browser_window.messages import reason
+from db.models import Verdict
+from pages.components.shared import formatting, links, tables
+from pages.components.shared.shell import count_cache, open_project
 
 _VERDICTS, _PEOPLE, _BY = "verdicts", "people", "agreement-by"
 """Widget keys."""
@@ -65,7 +71,7 @@ class _Names:
 
 def draw() -> None:
     """Draw the section."""
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return
@@ -73,19 +79,13 @@ def draw() -> None:
     if found is None:
         st.text("Counting. In a large project this takes a few seconds.")
     elif not found.variants:
-        _nothing_yet()
-    else:
-        _agreement(found)
-    counts.follow()
-
-
-def _nothing_yet() -> None:
-    with st.container(border=True, key="empty"):
-        st.write(
+        links.nothing(
             "No two people have decided on the same variant yet. Assign a share of the variants to "
             "several people under Assignment, or import variants with verdicts from several people."
         )
-        st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+    else:
+        _agreement(found)
+    counts.follow()
 
 
 def _agreement(found: Overlap) -> None:
@@ -109,11 +109,9 @@ def _agreement(found: Overlap) -> None:
     filters, behind, pair = _groups(scope, names, pair)
     cell = ""
     if pair is not None:
-        cell, behind = agreement_details.pick_cell(
-            behind, [names.people[person] for person in pair]
-        )
+        cell, behind = _pick_cell(behind, [names.people[person] for person in pair])
     filters += [cell] if cell else []
-    agreement_details.record_list(behind, filters, names.types, filtered=bool(cell))
+    _record_list(behind, filters, names.types, filtered=bool(cell))
 
 
 def _scope(found: Overlap, names: _Names) -> tuple[tuple[int, int] | None, Overlap, int]:
@@ -231,7 +229,7 @@ def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | No
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            "Variants": st.column_config.NumberColumn(format="localized"),
+            "Variants": tables.COUNT,
             "Agreement": st.column_config.TextColumn(help=_HELP["Agreement"]),
             "Alpha": st.column_config.TextColumn(help=_HELP["Alpha"]),
             "Kappa": st.column_config.TextColumn(help=_HELP["Kappa"]),
@@ -244,3 +242,118 @@ def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | No
     )
     picked = [row for row in event.selection.rows if row < len(rows)]
     return picked[0] if picked else None
+
+
+# -- The variants behind a figure, and the confusion table of two people's verdicts ---------------
+
+
+SHOWN = 100
+"""Rows in the table. More would be slow to scroll; the CSV file has all."""
+
+_HEADS = ("Card", "Variant", "Verdicts", "Anchor", "Type", "Status")
+
+
+def _record_list(
+    found: Overlap, filters: Sequence[str], labels: Mapping[str, str], *, filtered: bool
+) -> None:
+    """Draw the first variants, and offer all of them as a file.
+
+    Args:
+        filters: the chosen group and cell, in words.
+        labels: the names of the types.
+        filtered: whether they were already chosen by their verdicts.
+    """
+    st.header("Variants", anchor=False)
+    which = filtered or st.segmented_control(
+        "Which variants",
+        ["Disagreements", "All"],
+        key="team-which",
+        default="Disagreements",
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    shows_all = which in (True, "All")
+    ids = ids_of(found if shows_all else differing(found))
+    with st.container(horizontal=True, vertical_alignment="center", key="team-found"):
+        st.text(_found_in_words(len(ids), filters, of=None if shows_all else found.variants))
+        tables.csv_button(
+            lambda: (COLUMNS, table(open_project.ask(records, ids))),
+            "hedgerow-verdicts",
+            key="team-csv",
+            disabled=not ids,
+            help="All verdicts on these variants, one per row.",
+        )
+    if ids:
+        rows = open_project.ask(records, ids[:SHOWN])
+        cells = (
+            (
+                tables.card_link(row.uid),
+                tables.sentence(row.text),
+                formatting.join(_verdict(given) for given in row.verdicts),
+                Markup('<div class="hg-wide">{}</div>').format(tables.sentence(row.anchor)),
+                labels.get(row.type_id, row.type_id),
+                status_label(row.status),
+            )
+            for row in rows
+        )
+        formatting.emit(tables.sentences(_HEADS, cells))
+
+
+def _found_in_words(number: int, filters: Sequence[str], *, of: int | None) -> str:
+    what = f"{': ' if filters else ''}{'; '.join(filters)}"
+    shown = f" The table has the first {SHOWN}." if number > SHOWN else ""
+    if of is None:
+        return f"{counted(number, 'variant')}{what}.{shown}"
+    return f"The verdicts disagree on {number:,} of {counted(of, 'variant')}{what}.{shown}"
+
+
+def _verdict(given: GivenVerdict) -> Markup:
+    """One line: reviewer, verdict, reason, note, and whether it is independent."""
+    parts = [_DOES[given.verdict].lower(), reason(given.reason), given.note]
+    if not given.independent:
+        parts.append("(after seeing another verdict)")
+    return Markup('<div class="hg-text" dir="auto"><b>{}</b> {}</div>').format(
+        given.reviewer, " · ".join(part for part in parts if part)
+    )
+
+
+# -- The confusion table of two people's verdicts -------------------------------------------------
+
+
+_DOES = {Verdict.ACCEPT: "Accepts", Verdict.REJECT: "Rejects", Verdict.EDIT: "Edits"}
+
+
+def _pick_cell(found: Overlap, names: Sequence[str]) -> tuple[str, Overlap]:
+    """Draw the table for a pair of people.
+
+    Args:
+        found: the variants of this pair.
+        names: the two names, in the order of their ids.
+
+    Returns:
+        The selected cell in words and its variants; without a selection, '' and all variants.
+    """
+    one, other = names
+    st.text(f"Rows: {one}. Columns: {other}. Click a number to see its variants.")
+    counts = confusion(found)
+    event = st.dataframe(
+        [
+            {"Verdict": _DOES[row]}
+            | {_DOES[column]: counts.get((row, column), 0) for column in VERDICTS}
+            for row in VERDICTS
+        ],
+        hide_index=True,
+        key="team-confusion",
+        on_select="rerun",
+        selection_mode="single-cell",
+        width="content",
+        column_config=tables.counts(_DOES.values()),
+    )
+    columns = {name: verdict for verdict, name in _DOES.items()}
+    for row, column in event.selection.cells:
+        if column in columns and row < len(VERDICTS):
+            cell = (VERDICTS[row], columns[column])
+            in_words = f"{one} {_DOES[cell[0]].lower()}, {other} {column.lower()}"
+            return in_words, in_cell(found, cell)
+    return "", found

@@ -6,18 +6,11 @@ import streamlit as st
 
 from curation.decisions.assignment import Plan, current_plan
 from curation.decisions.assignment_progress import Progress, assign, progress
-from curation.decisions.quotas import (
-    ALL_TYPES,
-    all_quotas,
-    set_quota,
-    shares_of,
-    work_done,
-)
+from curation.decisions.quotas import ALL_TYPES, all_quotas, set_quota, shares_of, work_done
 from curation.decisions.reviewers import Person, people
 from curation.formatting import counted
-from pages.components.shared import links
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts, forget
+from pages.components.shared import links, tables
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 
 _REVIEWERS, _SHARE = "assign-reviewers", "assign-share"
 _PERSON, _TYPE, _QUOTA = "quota-person", "quota-type", "quota-variants"
@@ -27,7 +20,7 @@ _REFUSED_PLAN, _REFUSED_QUOTA = "assignment", "quota"
 
 def draw() -> None:
     """Draw the section."""
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return
@@ -81,7 +74,7 @@ def _save_plan() -> None:
             reviewers=int(st.session_state[_REVIEWERS]),
             share=st.session_state[_SHARE] / 100,
         )
-        forget()
+        count_cache.forget()
 
 
 def _progress(found: Progress | None) -> None:
@@ -103,9 +96,7 @@ def _progress(found: Progress | None) -> None:
         key="assignment-progress",
         width="content",
         height="content",
-        column_config={
-            head: st.column_config.NumberColumn(format="localized", width=90) for head in heads
-        },
+        column_config=tables.counts(heads, width=90),
     )
 
 
@@ -160,10 +151,7 @@ def _table(everybody: list[Person], done: Mapping[tuple[int, str], int]) -> None
             "Reviewer": st.column_config.TextColumn(width=180),
             "Type": st.column_config.TextColumn(width=135),
         }
-        | {
-            name: st.column_config.NumberColumn(format="localized", width=75)
-            for name in ("Decided", "Quota", "Left")
-        },
+        | tables.counts(("Decided", "Quota", "Left"), width=75),
     )
 
 
@@ -174,21 +162,19 @@ def _fields(everybody: list[Person]) -> None:
         st.selectbox("Reviewer", list(names), format_func=names.__getitem__, key=_PERSON, width=200)
         st.selectbox("Type", list(types), format_func=types.__getitem__, key=_TYPE, width=220)
         st.number_input("Variants", value=100, step=10, key=_QUOTA, width=160)
-        st.button("Set quota", key="quota-save", on_click=_save_quota)
-        st.button("Remove quota", key="quota-remove", type="tertiary", on_click=_remove_quota)
+        st.button("Set quota", key="quota-save", on_click=_change_quota)
+        st.button(
+            "Remove quota",
+            key="quota-remove",
+            type="tertiary",
+            on_click=_change_quota,
+            kwargs={"remove": True},
+        )
     error_messages.show_kept(_REFUSED_QUOTA)
 
 
-def _save_quota() -> None:
-    _change_quota(int(st.session_state[_QUOTA]))
-
-
-def _remove_quota() -> None:
-    _change_quota(None)
-
-
-def _change_quota(variants: int | None) -> None:
+def _change_quota(*, remove: bool = False) -> None:
+    state = st.session_state
     with error_messages.kept_for(_REFUSED_QUOTA):
-        open_project.tell(
-            set_quota, st.session_state[_PERSON], variants, type_id=st.session_state[_TYPE]
-        )
+        variants = None if remove else int(state[_QUOTA])
+        open_project.tell(set_quota, state[_PERSON], variants, type_id=state[_TYPE])

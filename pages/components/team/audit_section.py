@@ -1,7 +1,7 @@
 """Audit: who did what and when, newest first."""
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import timedelta
 
 import streamlit as st
 from markupsafe import Markup
@@ -9,10 +9,7 @@ from markupsafe import Markup
 from curation.anchors.revisions import sources_in_use
 from curation.decisions.reviewers import reviewer_names
 from curation.review.audit import COLUMNS, START, Entry, Filters, Kind, Place, all_rows, page
-from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared import formatting, links
-from pages.components.shared.card import permalink
-from pages.components.shared.formatting import join, local
+from pages.components.shared import formatting, links, tables
 from pages.components.shared.shell import open_project
 
 SHOWN = 50
@@ -21,8 +18,6 @@ SHOWN = 50
 _ALL = ""
 _PLACES, _WANTED = "audit-places", "audit-wanted"
 """Session keys: the starts of this page and the newer ones, and the filters they belong to."""
-
-_HEADS = ("When", "Variant", "What", "Who", "Type", "Card")
 
 
 def draw() -> None:
@@ -59,8 +54,8 @@ def _filters(types: Mapping[str, str]) -> Filters:
         kind=Kind(kind) if kind else None,
         type_id=type_id or None,
         source_id=source_id,
-        since=_midnight(days[0]) if days else None,
-        until=_midnight(days[1] + timedelta(days=1)) if len(days) == 2 else None,
+        since=formatting.midnight(days[0]) if days else None,
+        until=formatting.midnight(days[1] + timedelta(days=1)) if len(days) == 2 else None,
         text=text,
     )
 
@@ -75,69 +70,40 @@ def _choice(label: str, options: Mapping[str, str]) -> str:
     return chosen
 
 
-def _midnight(day: date) -> datetime:
-    """The start of a day in the browser's time zone, in UTC."""
-    zone = local(datetime.now(UTC)).tzinfo
-    return datetime.combine(day, time(), zone).astimezone(UTC)
-
-
 def _buttons(wanted: Filters, places: list[Place], older: Place | None, *, empty: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="audit-pages"):
-        newer = len(places) > 1
-        st.button("Newer", key="audit-newer", on_click=_newer, disabled=not newer)
+        newest = len(places) == 1
+        st.button(
+            "Newer", key="audit-newer", on_click=places.remove, args=(places[-1],), disabled=newest
+        )
         st.button(
             "Older",
             key="audit-older",
-            on_click=_older,
+            on_click=places.append,
             args=(older,),
             disabled=older is None,
         )
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(COLUMNS, open_project.ask(all_rows, wanted)),
-            "hedgerow-audit.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: (COLUMNS, open_project.ask(all_rows, wanted)),
+            "hedgerow-audit",
             key="audit-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             disabled=empty,
             help="All actions that match the filters, not only this page.",
         )
         st.caption(f"Page {len(places):,}, newest first. Changes to settings are not recorded.")
 
 
-def _newer() -> None:
-    st.session_state[_PLACES].pop()
-
-
-def _older(place: Place) -> None:
-    st.session_state[_PLACES].append(place)
-
-
 def _table(found: list[Entry], types: Mapping[str, str]) -> Markup:
-    heads = (Markup('<th scope="col">{}</th>').format(head) for head in _HEADS)
-    return Markup(
-        '<div class="hg-found" tabindex="0" role="region" aria-label="Actions">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(join(heads), join(_row(entry, types) for entry in found))
-
-
-def _row(entry: Entry, types: Mapping[str, str]) -> Markup:
-    card: str | Markup = ""
-    if entry.uid:
-        card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
-            permalink(entry.uid), "Open the card in Review in a new tab."
+    heads = ("When", "Variant", "What", "Who", "Type", "Card")
+    rows = (
+        (
+            Markup("<time>{}</time>").format(f"{formatting.local(entry.at):%Y-%m-%d %H:%M}"),
+            tables.sentence(entry.text),
+            Markup("<b>{}</b> {}").format(entry.kind.value, tables.sentence(entry.detail)),
+            entry.who,
+            types.get(entry.type_id, entry.type_id),
+            tables.card_link(entry.uid) if entry.uid else "",
         )
-    what = Markup('<b>{}</b> <span class="hg-text" dir="auto">{}</span>').format(
-        entry.kind.value, entry.detail
+        for entry in found
     )
-    cells: tuple[str | Markup, ...] = (
-        Markup("<time>{}</time>").format(f"{local(entry.at):%Y-%m-%d %H:%M}"),
-        Markup('<span class="hg-text" dir="auto">{}</span>').format(entry.text),
-        what,
-        entry.who,
-        types.get(entry.type_id, entry.type_id),
-        card,
-    )
-    return Markup("<tr>{}</tr>").format(join(Markup("<td>{}</td>").format(cell) for cell in cells))
+    return tables.sentences(heads, rows, label="Actions")

@@ -19,8 +19,7 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from db.errors import HedgerowError
 from db.models import GoldUse, Verdict
 from pages.components.shared import card as card_view
-from pages.components.shared import formatting
-from pages.components.shared.links import GOLD_UID
+from pages.components.shared import formatting, links
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.team.people_section import lead
 
@@ -45,8 +44,7 @@ def draw() -> None:
         "reviewers learn from it."
     )
     _settings()
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     _form(me)
     found = open_project.ask(gold_items)
     if found:
@@ -87,7 +85,7 @@ def _settings() -> None:
 
 def _form(me: int) -> None:
     """The form that makes a variant a gold item. A link can name the variant."""
-    if linked := st.query_params.pop(GOLD_UID, ""):
+    if linked := st.query_params.pop(links.GOLD_UID, ""):
         st.session_state[_UID] = linked[:64]
         st.session_state.pop(_PREFILLED, None)
     with st.container(border=True, key="gold-form"):

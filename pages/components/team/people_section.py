@@ -16,10 +16,8 @@ from curation.review.people_statistics import (
     person_figures,
     table,
 )
-from curation.tables.spreadsheets import csv_bytes
-from pages.components.shared import links
-from pages.components.shared.shell import current_user, open_project
-from pages.components.shared.shell.count_cache import CachedCounts
+from pages.components.shared import links, tables
+from pages.components.shared.shell import count_cache, current_user, open_project
 
 _HELP = {
     "Verdicts": "Current verdicts on single variants. Settlements, decisions by rule and undone "
@@ -39,7 +37,7 @@ def draw() -> None:
     """Draw the section."""
     if lead("see each person's figures") is None:
         return
-    counts = CachedCounts()
+    counts = count_cache.CachedCounts()
     if counts.empty:
         links.no_variants()
         return
@@ -47,9 +45,7 @@ def draw() -> None:
     if found is None or shared is None:
         st.text("Counting. In a large project this takes a few seconds.")
     elif not found:
-        with st.container(border=True, key="empty"):
-            st.write("Nobody has decided on a variant yet.")
-            st.page_link("pages/review.py", label="Review variants", icon=":material/rate_review:")
+        links.nothing("Nobody has decided on a variant yet.")
     else:
         _people(found, overlapping(shared))
     counts.follow()
@@ -78,15 +74,10 @@ def _people(found: Sequence[PersonFigures], shared: Mapping[int, int]) -> None:
     )
     st.header("Accepted, by type", anchor=False)
     st.dataframe(_by_type(found), key="people-types", height="content")
-    st.download_button(
-        "CSV",
-        lambda: csv_bytes(COLUMNS, table(found, shared)),
-        "hedgerow-people.csv",
-        "text/csv",
+    tables.csv_button(
+        lambda: (COLUMNS, table(found, shared)),
+        "hedgerow-people",
         key="people-csv",
-        type="tertiary",
-        icon=":material/download:",
-        on_click="ignore",
         help="All figures, one row per person and type.",
     )
 

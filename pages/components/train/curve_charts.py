@@ -9,8 +9,16 @@ from typing import Any
 
 import altair as alt
 
+from pages.components.shared.charts.grammar import (
+    LEGEND_WIDTH,
+    colours_of,
+    columns_for,
+    layered,
+    plain_axis,
+    slanted_heads,
+    tips,
+)
 from pages.components.shared.charts.palette import palette
-from pages.components.shared.charts.similarity_bars import LEGEND_WIDTH, columns_for
 from training.evaluation.figures import LossPoint
 from training.finetune.curves import ROLES, SHARES, Band, CurvePoint, Evaluation, PairShare
 from training.ranking.figures import (
@@ -49,10 +57,7 @@ def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
         .encode(
             x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
             y=alt.Y("loss:Q", title=None, scale=alt.Scale(zero=False)),
-            tooltip=[
-                alt.Tooltip("step:Q", title="Step"),
-                alt.Tooltip("loss:Q", title="Loss", format=".4f"),
-            ],
+            tooltip=tips(("step:Q", "Step"), ("loss:Q", "Loss", ".4f")),
         )
         .properties(height=HEIGHT)
     )
@@ -60,20 +65,30 @@ def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
 
 def shares(points: Sequence[CurvePoint], *, dark: bool) -> alt.LayerChart:
     """Accuracies on the validation split, by epoch."""
-    colours = palette(dark=dark)
-    ranges = [colours.after, colours.before, colours.good]
     return lines(
         points,
         names=list(SHARES.values()),
-        colours=ranges,
-        y=alt.Y(
-            "value:Q",
-            title=None,
-            scale=alt.Scale(zero=False, domainMax=1),
-            axis=alt.Axis(format=".0%"),
-        ),
+        colours=first_colours(dark=dark),
+        y=values(zero=False, domainMax=1, form=".0%"),
         format_=".1%",
     )
+
+
+def first_colours(*, dark: bool) -> list[str]:
+    """The colours of up to three lines."""
+    colours = palette(dark=dark)
+    return [colours.after, colours.before, colours.good]
+
+
+def values(*, form: str = "", **scale: Any) -> alt.Y:
+    """The axis of the values.
+
+    Args:
+        form: the format of its labels.
+        scale: as for ``alt.Scale``.
+    """
+    axis = alt.Axis(format=form) if form else alt.Undefined
+    return alt.Y("value:Q", title=None, scale=alt.Scale(**scale), axis=axis)
 
 
 def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.LayerChart:
@@ -86,7 +101,7 @@ def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.Layer
         points,
         names=[],
         colours=[palette(dark=dark).after],
-        y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=zero)),
+        y=values(zero=zero),
         format_=".3f",
     )
 
@@ -104,21 +119,19 @@ def lines(
     base = alt.Chart(_data(points)).encode(
         x=_epochs(),
         y=y,
-        tooltip=[
-            alt.Tooltip("series:N", title=series),
-            alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
-            alt.Tooltip("step:Q", title="Step"),
-            alt.Tooltip("value:Q", title="Value", format=format_),
-        ],
+        tooltip=tips(
+            ("series:N", series),
+            ("epoch:Q", "Epochs", ".2~f"),
+            ("step:Q", "Step"),
+            ("value:Q", "Value", format_),
+        ),
+        **(_distinct(names, colours[: len(names)]) if names else {"color": alt.value(colours[0])}),
     )
-    if names:
-        base = base.encode(**_distinct(names, colours))
-    else:
-        base = base.encode(color=alt.value(colours[0]))
-    chart: Any = alt.layer(
-        base.mark_line(), base.mark_point(filled=True, size=36, opacity=1)
-    ).properties(height=HEIGHT + LEGEND * bool(names))
-    return chart
+    return layered(
+        base.mark_line(),
+        base.mark_point(filled=True, size=36, opacity=1),
+        height=HEIGHT + LEGEND * bool(names),
+    )
 
 
 def _epochs() -> alt.X:
@@ -127,7 +140,7 @@ def _epochs() -> alt.X:
 
 def _distinct(names: list[str], colours: list[str]) -> dict[str, Any]:
     """By colour and by line style."""
-    legend = alt.Legend(
+    above = alt.Legend(
         title=None,
         orient="top",
         columns=len(names) if sum(map(len, names)) <= LEGEND_WIDTH else columns_for(names),
@@ -136,11 +149,10 @@ def _distinct(names: list[str], colours: list[str]) -> dict[str, Any]:
         symbolSize=400,
         labelLimit=260,
     )
+    dashes = alt.Scale(domain=names, range=[*DASHES[: len(names)]])
     return {
-        "color": alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
-        "strokeDash": alt.StrokeDash(
-            "series:N", scale=alt.Scale(domain=names, range=[*DASHES[: len(names)]]), legend=legend
-        ),
+        "color": colours_of("series:N", names, colours, above),
+        "strokeDash": alt.StrokeDash("series:N", scale=dashes, legend=above),
     }
 
 
@@ -154,13 +166,13 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
     series = {name: roles[role.name.lower()] for role, name in ROLES.items() if name in shown}
     base = alt.Chart(_data(bands)).encode(
         x=_epochs(),
-        tooltip=[
-            alt.Tooltip("series:N", title="Role"),
-            alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
-            alt.Tooltip("mean:Q", title="Mean cosine", format=".3f"),
-            alt.Tooltip("lower:Q", title="Mean − 1 SD", format=".3f"),
-            alt.Tooltip("upper:Q", title="Mean + 1 SD", format=".3f"),
-        ],
+        tooltip=tips(
+            ("series:N", "Role"),
+            ("epoch:Q", "Epochs", ".2~f"),
+            ("mean:Q", "Mean cosine", ".3f"),
+            ("lower:Q", "Mean − 1 SD", ".3f"),
+            ("upper:Q", "Mean + 1 SD", ".3f"),
+        ),
         **_distinct(list(series), list(series.values())),
     )
     picked = alt.selection_point(name="picked_role", fields=["series"], bind="legend")
@@ -175,15 +187,15 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
         base.mark_line(strokeWidth=1).encode(y=edge, opacity=visible(0.6))
         for edge in (lower, alt.Y("upper:Q"))
     ]
-    mean = alt.Y("mean:Q")
-    chart: Any = alt.layer(
+    means = base.encode(y=alt.Y("mean:Q"))
+    return layered(
         # Without a name, the view gets one that changes with the data.
         spread.properties(name="bands").add_params(picked),
         *edges,
-        base.mark_line().encode(y=mean),
-        base.mark_point(filled=True, size=36, opacity=1).encode(y=mean),
-    ).properties(height=HEIGHT + LEGEND)
-    return chart
+        means.mark_line(),
+        means.mark_point(filled=True, size=36, opacity=1),
+        height=HEIGHT + LEGEND,
+    )
 
 
 def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -> alt.LayerChart:
@@ -207,44 +219,28 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
         for found in ({row.positive for row in rows}, {row.negative for row in rows})
     )
     base = alt.Chart(alt.Data(values=table)).encode(
-        y=alt.Y(
-            "positive:N",
-            sort=down,
-            title=None,
-            axis=alt.Axis(labelLimit=150, ticks=False, domain=False, labelOverlap=False),
-        ),
+        y=alt.Y("positive:N", sort=down, title=None, axis=plain_axis(labelLimit=150)),
         x=alt.X(
             "negative:N",
             sort=across,
             title=None,
-            axis=alt.Axis(
-                orient="top",
-                labelAngle=SLOPE,
-                labelAlign="left",
-                labelLimit=150,
-                ticks=False,
-                domain=False,
-                labelPadding=6,
-                labelFlush=False,
-                labelOverlap=False,
-            ),
+            axis=slanted_heads(angle=SLOPE, limit=150),
         ),
-        tooltip=[
-            alt.Tooltip("positive:N", title="Positive"),
-            alt.Tooltip("negative:N", title="Negative"),
-            alt.Tooltip("before:Q", title="Ranked correctly before", format=".1%"),
-            alt.Tooltip("share:Q", title="Latest evaluation", format=".1%"),
-        ],
+        tooltip=tips(
+            ("positive:N", "Positive"),
+            ("negative:N", "Negative"),
+            ("before:Q", "Ranked correctly before", ".1%"),
+            ("share:Q", "Latest evaluation", ".1%"),
+        ),
     )
     scale = alt.Scale(domain=[0, 1], range=list(colours.sequential))
-    cells = base.mark_rect().encode(color=alt.Color("share:Q", scale=scale, legend=None))
-    words = base.mark_text(color=colours.ink).encode(text=alt.Text("share:Q", format=".0%"))
-    chart: Any = alt.layer(cells, words).properties(
+    return layered(
+        base.mark_rect().encode(color=alt.Color("share:Q", scale=scale, legend=None)),
+        base.mark_text(color=colours.ink).encode(text=alt.Text("share:Q", format=".0%")),
         height=len(down) * CELL + HEADS,
         # Space for the last column header, which is slanted.
         padding={"left": 5, "top": 5, "right": 60, "bottom": 5},
     )
-    return chart
 
 
 # -- NevIR's Figures 5 and 8, as pure functions of the evaluations after each epoch ---------------
@@ -257,13 +253,12 @@ MOST = 3
 def run_curves(
     runs: Mapping[str, Sequence[Evaluation]], name: str, *, dark: bool
 ) -> alt.LayerChart:
-    """A figure by epoch, one line per run (Figure 5).
+    """A figure by epoch, one line per run (Figure 5), with 95% intervals of the accuracy.
 
     Args:
         runs: the epochs of at most `MOST` runs, by the run's name.
         name: the name of a figure in [0, 1].
     """
-    colours = palette(dark=dark)
     points = [
         CurvePoint(epoch.epoch, epoch.step, label, epoch.figures[name])
         for label, epochs in runs.items()
@@ -273,22 +268,14 @@ def run_curves(
     drawn = lines(
         points,
         names=list(runs),
-        colours=[colours.after, colours.before, colours.good][: len(runs)],
-        y=alt.Y(
-            "value:Q",
-            title=None,
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(format=".0%" if name == NEVIR else ".1f"),
-        ),
+        colours=first_colours(dark=dark),
+        y=values(domain=[0, 1], form=".0%" if name == NEVIR else ".1f"),
         format_=".1%" if name == NEVIR else ".3f",
         series="Run",
     )
-    return drawn + _intervals(runs) if name == NEVIR else drawn
-
-
-def _intervals(runs: Mapping[str, Sequence[Evaluation]]) -> alt.Chart:
-    """The 95% intervals of the accuracy, one band per run."""
-    rows = [
+    if name != NEVIR:
+        return drawn
+    bounds = [
         {
             "epoch": epoch.epoch,
             "series": label,
@@ -299,12 +286,12 @@ def _intervals(runs: Mapping[str, Sequence[Evaluation]]) -> alt.Chart:
         for epoch in epochs
         if LOW in epoch.figures
     ]
-    band: alt.Chart = (
-        alt.Chart(alt.Data(values=rows))
+    intervals = (
+        alt.Chart(alt.Data(values=bounds))
         .mark_area(opacity=0.12)
         .encode(x="epoch:Q", y="low:Q", y2="high:Q", color=alt.Color("series:N", legend=None))
     )
-    return band
+    return drawn + intervals
 
 
 def has_documents(epochs: Sequence[Evaluation]) -> bool:
@@ -327,21 +314,16 @@ def documents(epochs: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("epoch:O", title="epochs", axis=alt.Axis(labelAngle=0)),
-        tooltip=[
-            alt.Tooltip("epoch:O", title="Epoch"),
-            alt.Tooltip("mean:Q", title="Mean", format=".3f"),
-            alt.Tooltip("sd:Q", title="Standard deviation", format=".3f"),
-            *(
-                alt.Tooltip(f"{title}:Q", title=title.capitalize(), format=".3f")
-                for title in QUANTILE_NAMES.values()
-            ),
-        ],
-    )
-    scale = alt.Scale(zero=False)
-    chart: Any = alt.layer(
-        base.mark_rule(color=colours.quiet).encode(
-            y=alt.Y("minimum:Q", title=None, scale=scale), y2="maximum:Q"
+        tooltip=tips(
+            ("epoch:O", "Epoch"),
+            ("mean:Q", "Mean", ".3f"),
+            ("sd:Q", "Standard deviation", ".3f"),
+            *((f"{title}:Q", title.capitalize(), ".3f") for title in QUANTILE_NAMES.values()),
         ),
+    )
+    start = alt.Y("minimum:Q", title=None, scale=alt.Scale(zero=False))
+    return layered(
+        base.mark_rule(color=colours.quiet).encode(y=start, y2="maximum:Q"),
         base.mark_bar(color=colours.sequential[4], width={"band": 0.6}).encode(
             y=alt.Y("lower quartile:Q"), y2="upper quartile:Q"
         ),
@@ -351,5 +333,5 @@ def documents(epochs: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
         base.mark_point(filled=True, size=36, opacity=1, color=colours.before).encode(
             y=alt.Y("mean:Q")
         ),
-    ).properties(height=HEIGHT)
-    return chart
+        height=HEIGHT,
+    )

@@ -2,22 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import altair as alt
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Run
+from pages.components.shared import tables
 from pages.components.shared.charts import plot
-from pages.components.shared.charts.palette import palette
-from pages.components.shared.formatting import percentages
 from pages.components.shared.shell import open_project
 from pages.components.train import curve_charts
 from training.evaluation.figures import LossPoint
 from training.evaluation.held_out import DRIFT, STS
 from training.finetune import curves
-from training.finetune.curves import CurvePoint, Evaluation, Evaluations
 from training.llm.card import HELD_OUT_LOSS, SHARES, SHORT_NAMES, course_of
 from training.ranking.figures import (
     NAMES,
@@ -46,39 +42,29 @@ SAID = {
 }
 
 
-def live_encoder(run: Run) -> None:
-    """The curves of a run in progress; each chart appears with its first values."""
-    _draw_encoder(run, saved=False)
-
-
-def show_encoder(run: Run) -> None:
-    """The curves of a run that has ended, with save buttons."""
-    _draw_encoder(run, saved=True)
-
-
-def _draw_encoder(run: Run, *, saved: bool) -> None:
+def encoder(run: Run, *, live: bool = False) -> None:
+    """The curves of an encoder's training. Each chart appears with its first values."""
     losses, evaluations = open_project.ask(curves.read_curves, run)
-    panel = partial(_panel, run_id=run.id, saved=saved)
+    panel = partial(_panel, live=run if live else None)
     with st.container(horizontal=True, key=f"train-curves-{run.id}"):
         if len(losses) >= FEW:
-            panel("Loss", partial(curve_charts.loss, losses), "loss", "Training loss by step")
+            panel("Loss", partial(curve_charts.loss, losses), "train-loss", "Training loss by step")
         if evaluations is not None and evaluations.last:
             _held_out(evaluations, panel)
-    if saved and len(losses) < FEW and evaluations is None:
+    if not live and len(losses) < FEW and evaluations is None:
         st.caption("The run ended before its first evaluation.")
-    if not saved and run.step and (evaluations is None or not evaluations.last):
+    if live and run.step and (evaluations is None or not evaluations.last):
         st.caption(
             "The first evaluation is after one epoch or, in a long run, after a tenth of the steps."
         )
 
 
-def _held_out(evaluations: Evaluations, panel: Callable[..., None]) -> None:
-    labels = open_project.type_names()
+def _held_out(evaluations: curves.Evaluations, panel: Callable[..., None]) -> None:
     if points := curves.shares(evaluations):
         panel(
             "Accuracy",
             partial(curve_charts.shares, points),
-            "held-out",
+            "train-held-out",
             "Shares of held-out triples, anchors and questions that are correct, by epoch",
             SAID["shares"],
         )
@@ -86,44 +72,50 @@ def _held_out(evaluations: Evaluations, panel: Callable[..., None]) -> None:
         panel(
             "Similarity of anchor and variant",
             partial(curve_charts.cosines, bands),
-            "cosines",
+            "train-cosines",
             "Mean cosine of anchors with negations, hedges and paraphrases by epoch",
             SAID["cosines"],
         )
     if rows := curves.pair_shares(evaluations):
         panel(
             "Accuracy by type",
-            partial(curve_charts.pairs, rows, labels=labels),
-            "pairs",
+            partial(curve_charts.pairs, rows, labels=open_project.type_names()),
+            "train-pairs",
             "Share of held-out triples ranked correctly, by type of positive and negative",
             SAID["pairs"],
         )
     for name, title in ((DRIFT, "Drift"), (STS, "General ability (STS)")):
         if points := curves.general(evaluations, name):
             drawn = partial(curve_charts.figure, points, zero=name == DRIFT)
-            panel(title, drawn, name, f"{title} by epoch", SAID[name])
+            panel(title, drawn, f"train-{name}", f"{title} by epoch", SAID[name])
 
 
 def _panel(
     title: str,
-    draw: Callable[..., Any],
+    draw: plot.Draw,
     name: str,
     alt_text: str,
-    help_text: str = "",
+    note: str = "",
     *,
-    run_id: int,
-    saved: bool,
+    live: Run | None,
+    of: str = "",
 ) -> None:
-    """A chart with a title above and a sentence below."""
+    """A chart with a title above and a sentence below.
+
+    Args:
+        live: the run in progress that it shows. Otherwise, it has buttons that save it.
+        of: what the chart shows, below the title.
+    """
     with st.container():
         st.markdown(f"**{title}**")
-        if saved:
-            plot.chart_to_save(draw, name=f"train-{name}", alt_text=alt_text)
+        if of:
+            st.text(of)
+        if live is None:
+            plot.chart_to_save(draw, name=name, alt_text=alt_text)
         else:
-            dark = st.context.theme.type == "dark"
-            plot.chart(draw(dark=dark), alt=alt_text, key=f"live-{name}-{run_id}")
-        if help_text:
-            st.caption(help_text)
+            plot.chart(draw, alt=alt_text, key=f"live-{name}-{live.id}")
+        if note:
+            st.caption(note)
 
 
 # -- Curves of a language model's finetuning: loss, and questions answered correctly --------------
@@ -131,70 +123,39 @@ def _panel(
 
 TRAINING, VALIDATION = "training", "validation"
 
-_RIGHT_SAID = (
-    "Share of validation questions for which the correct answer, Yes or No, is the more "
-    "probable one: all, those about negations (Yes), and those about hedges and paraphrases "
-    "(No). Chance is 50%. Epoch 0 is the base model."
-)
 
-_LOSS_SAID = "Average loss over the answer tokens only."
-
-
-def live_language(run: Run) -> None:
-    """The curves of a run in progress."""
-
-    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
-        dark = st.context.theme.type == "dark"
-        plot.chart(draw(dark=dark), alt=alt_text, key=f"live-llm-{name}-{run.id}")
-
-    _draw_language(run, panel)
-
-
-def show_language(run: Run) -> None:
-    """The curves of a run that has ended, with save buttons."""
-
-    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
-        plot.chart_to_save(draw, name=f"llm-{name}", alt_text=alt_text)
-
-    _draw_language(run, panel)
-
-
-def _draw_language(run: Run, panel: Callable[..., None]) -> None:
+def language(run: Run, *, live: bool = False) -> None:
+    """The curves of a language model's training."""
     losses, evaluations = open_project.ask(course_of, run)
+    panel = partial(_panel, live=run if live else None)
     with st.container(key=f"columns-llm-curves-{run.id}"):
         if len(evaluations) >= FEW:
-            with st.container():
-                st.markdown("**Accuracy**")
-                panel(partial(right, evaluations), "right", "Questions answered correctly by epoch")
-                st.caption(_RIGHT_SAID)
+            panel(
+                "Accuracy",
+                partial(right, evaluations),
+                "llm-right",
+                "Questions answered correctly by epoch",
+                "Share of validation questions for which the correct answer, Yes or No, is the "
+                "more probable one: all, those about negations (Yes), and those about hedges and "
+                "paraphrases (No). Chance is 50%. Epoch 0 is the base model.",
+            )
         if len(losses) >= FEW:
-            with st.container():
-                st.markdown("**Loss**")
-                steps = _steps_an_epoch(evaluations)
-                panel(partial(loss, losses, evaluations, steps), "loss", "Loss by epoch")
-                st.caption(_LOSS_SAID)
+            panel(
+                "Loss",
+                partial(loss, losses, evaluations),
+                "llm-loss",
+                "Loss by epoch",
+                "Average loss over the answer tokens only.",
+            )
     if len(evaluations) < FEW:
         st.caption("The validation questions are evaluated before training and after each epoch.")
 
 
-def _steps_an_epoch(evaluations: Sequence[Evaluation]) -> float:
-    """Steps per epoch; 0 before the first evaluation after the initial one."""
-    return next(
-        (
-            evaluation.step / evaluation.epoch
-            for evaluation in reversed(evaluations)
-            if evaluation.epoch
-        ),
-        0.0,
-    )
-
-
-def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
+def right(evaluations: Sequence[curves.Evaluation], *, dark: bool) -> alt.LayerChart:
     """Shares of correct answers by epoch."""
-    colours = palette(dark=dark)
     series = {name: SHORT_NAMES[name] for name in SHARES}
     points = [
-        CurvePoint(evaluation.epoch, evaluation.step, title, evaluation.figures[name])
+        curves.CurvePoint(evaluation.epoch, evaluation.step, title, evaluation.figures[name])
         for evaluation in evaluations
         for name, title in series.items()
         if name in evaluation.figures
@@ -202,34 +163,36 @@ def right(evaluations: Sequence[Evaluation], *, dark: bool) -> alt.LayerChart:
     return curve_charts.lines(
         points,
         names=list(series.values()),
-        colours=[colours.after, colours.before, colours.good],
-        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
+        colours=curve_charts.first_colours(dark=dark),
+        y=curve_charts.values(domain=[0, 1], form=".0%"),
         format_=".1%",
     )
 
 
 def loss(
-    losses: Sequence[LossPoint], evaluations: Sequence[Evaluation], steps: float, *, dark: bool
+    losses: Sequence[LossPoint], evaluations: Sequence[curves.Evaluation], *, dark: bool
 ) -> alt.Chart | alt.LayerChart:
-    """Training and validation loss.
-
-    Args:
-        steps: steps per epoch; 0 if not known yet, which shows the training loss alone, by step.
-    """
-    if not steps:
+    """Training and validation loss; before the first epoch, the training loss alone, by step."""
+    last = next((one for one in reversed(evaluations) if one.epoch), None)
+    if last is None:
         return curve_charts.loss(losses, dark=dark)
-    colours = palette(dark=dark)
-    points = [CurvePoint(one.step / steps, one.step, TRAINING, one.loss) for one in losses]
+    points = [
+        curves.CurvePoint(one.step * last.epoch / last.step, one.step, TRAINING, one.loss)
+        for one in losses
+    ]
     points += [
-        CurvePoint(evaluation.epoch, evaluation.step, VALIDATION, evaluation.figures[HELD_OUT_LOSS])
+        curves.CurvePoint(
+            evaluation.epoch, evaluation.step, VALIDATION, evaluation.figures[HELD_OUT_LOSS]
+        )
         for evaluation in evaluations
         if HELD_OUT_LOSS in evaluation.figures
     ]
+    after, before, _ = curve_charts.first_colours(dark=dark)
     return curve_charts.lines(
         points,
         names=[TRAINING, VALIDATION],
-        colours=[colours.before, colours.after],
-        y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
+        colours=[before, after],
+        y=curve_charts.values(zero=False),
         format_=".4f",
     )
 
@@ -237,33 +200,18 @@ def loss(
 # -- Evaluations after each epoch: Figures 5 and 8 of the NevIR paper, and the numbers ------------
 
 
-Panel = Callable[[Callable[..., Any], str, str], None]
-"""How to draw a chart, its file name, and its alternative text."""
-
 _NEVIR = (
     "Share of held-out pairs in which both queries rank their own document first. Chance is "
     "25%. The band is the 95% confidence interval. Epoch 0 is the base model."
 )
 
-_DOCUMENTS = (
-    "Cosine between the two documents of each held-out pair. The box shows the quartiles and "
-    "median, the point shows the mean, and the line shows the range. The documents should move "
-    "apart."
-)
-
 
 def live_nevir(run: Run) -> None:
     """The charts of a run in progress."""
-    epochs = open_project.ask(epochs_of, run)
-    if not epochs:
+    if epochs := open_project.ask(epochs_of, run):
+        _nevir({f"run {run.id}": epochs}, live=run)
+    else:
         st.caption("The base model is evaluated first, then the model after each epoch.")
-        return
-
-    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
-        dark = st.context.theme.type == "dark"
-        plot.chart(draw(dark=dark), alt=alt_text, key=f"live-{name}-{run.id}")
-
-    _draw_nevir({f"run {run.id}": epochs}, panel, key=f"live-{run.id}")
 
 
 def show_nevir(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
@@ -272,48 +220,43 @@ def show_nevir(found: Sequence[Finetuning], labels: Mapping[int, str]) -> None:
     Args:
         labels: the name of each run, by its id.
     """
-
-    def panel(draw: Callable[..., Any], name: str, alt_text: str) -> None:
-        plot.chart_to_save(draw, name=f"nevir-{name}", alt_text=alt_text)
-
-    _draw_nevir({labels[run.id]: epochs for run, epochs in found}, panel, key="nevir")
+    _nevir({labels[run.id]: epochs for run, epochs in found}, live=None)
     header, lines = as_table(found)
     with st.expander("Show the numbers", icon=":material/table:", key="nevir-numbers"):
         st.dataframe(
-            percentages(
+            tables.percentages(
                 [dict(zip(header, line, strict=True)) for line in lines],
                 *(NAMES[name] for name in EPOCH_SHARES),
             ),
             hide_index=True,
         )
-        st.download_button(
-            "Download CSV",
-            lambda: csv_bytes(header, lines),
-            "hedgerow-nevir-epochs.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: (header, lines),
+            "hedgerow-nevir-epochs",
             key="nevir-csv",
-            icon=":material/download:",
-            on_click="ignore",
+            label="Download CSV",
+            type="secondary",
         )
 
 
-def _draw_nevir(runs: Mapping[str, Sequence[Evaluation]], panel: Panel, *, key: str) -> None:
-    with st.container(key=f"columns-{key}"):
-        for name, title, help_text in (
+def _nevir(runs: Mapping[str, Sequence[curves.Evaluation]], *, live: Run | None) -> None:
+    with st.container(key="columns-nevir" if live is None else f"columns-live-{live.id}"):
+        for name, title, note in (
             (NEVIR, "NevIR pairwise accuracy", _NEVIR),
             (RERANKING, "Retrieval", WHAT_IT_IS),
         ):
-            with st.container():
-                st.markdown(f"**{title}**")
-                panel(partial(curve_charts.run_curves, runs, name), name, f"{title} by epoch")
-                st.caption(help_text)
+            drawn = partial(curve_charts.run_curves, runs, name)
+            _panel(title, drawn, f"nevir-{name}", f"{title} by epoch", note, live=live)
     for number, (label, epochs) in enumerate(runs.items()):
         if curve_charts.has_documents(epochs):
-            st.markdown("**Similarity of the two documents of a pair**")
-            st.text(label)
-            panel(
+            _panel(
+                "Similarity of the two documents of a pair",
                 partial(curve_charts.documents, epochs),
-                f"documents-{number}",
+                f"nevir-documents-{number}",
                 "Box plots of the cosine between the two documents of a held-out pair, by epoch",
+                "Cosine between the two documents of each held-out pair. The box shows the "
+                "quartiles and median, the point shows the mean, and the line shows the range. "
+                "The documents should move apart.",
+                live=live,
+                of=label,
             )
-            st.caption(_DOCUMENTS)

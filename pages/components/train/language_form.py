@@ -26,16 +26,6 @@ PLANNED_SECONDS = 60.0
 
 _BASE, _RELEASE, _MERGE, _PROBLEM = "llm-base", "llm-release", "llm-merge", "llm_problem"
 
-_BASE_HELP = (
-    "Type the folder of a causal language model, or its name on the model hub, and press "
-    "Enter. The weights must be in safetensors files."
-)
-
-_MERGE_HELP = (
-    "Also saves the whole model with the adapter merged into its weights. It takes as much "
-    "disk space as the base model."
-)
-
 
 @current_user.for_leads("start training runs")
 def box(numbers: list[int], *, busy: bool) -> None:
@@ -47,7 +37,8 @@ def box(numbers: list[int], *, busy: bool) -> None:
     """
     with st.container(border=True, key="llm-start-box"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            bases = _bases()
+            earlier = (request_of(run).base for run in open_project.ask(list_language_finetunings))
+            bases = list(dict.fromkeys([*earlier, PAPER_BASE]))
             labels = choice_names(bases)
             st.selectbox(
                 "Base model",
@@ -55,7 +46,8 @@ def box(numbers: list[int], *, busy: bool) -> None:
                 format_func=lambda name: labels.get(name, name),
                 key=_BASE,
                 accept_new_options=True,
-                help=_BASE_HELP,
+                help="Type the folder of a causal language model, or its name on the model hub, "
+                "and press Enter. The weights must be in safetensors files.",
                 persist_state="session",
                 width=460,
             )
@@ -64,38 +56,36 @@ def box(numbers: list[int], *, busy: bool) -> None:
         st.caption(ARM_MEANINGS[st.session_state[ARM]])
         with st.expander("Recipe and seed", icon=":material/tune:", key="llm-settings"):
             recipe_fields()
-        st.toggle("Save the merged model", key=_MERGE, persist_state="session", help=_MERGE_HELP)
+        st.toggle(
+            "Save the merged model",
+            key=_MERGE,
+            persist_state="session",
+            help="Also saves the whole model with the adapter merged into its weights. It takes as "
+            "much disk space as the base model.",
+        )
         summary, able = _plan_text(busy=busy)
         with st.container(horizontal=True, vertical_alignment="center"):
-            _button("Finetune", "llm-start", _start, able=able, icon="model_training", primary=True)
-            _button("Run the ablation", "llm-start-arms", _start_arms, able=able, icon="science")
+            st.button(
+                "Finetune",
+                key="llm-start",
+                type="primary",
+                icon=":material/model_training:",
+                disabled=not able,
+                on_click=_start,
+            )
+            st.button(
+                "Run the ablation",
+                key="llm-start-arms",
+                icon=":material/science:",
+                disabled=not able,
+                on_click=_start_arms,
+                help="Finetunes the model three times with the same recipe: on all of the paper's "
+                "types, on negation only, and on hedging only (the paper's Table 3). This takes "
+                "three times as long. A run without question pairs in the release is skipped; "
+                "*Ablation* says which and why.",
+            )
             st.text(summary, width="stretch")
         error_messages.show_kept(_PROBLEM)
-
-
-def _button(
-    label: str, key: str, start: Any, *, able: bool, icon: str, primary: bool = False
-) -> None:
-    st.button(
-        label,
-        key=key,
-        type="primary" if primary else "secondary",
-        icon=f":material/{icon}:",
-        disabled=not able,
-        on_click=start,
-        help=None
-        if primary
-        else "Finetunes the model three times with the same recipe: on all of the paper's "
-        "types, on negation only, and on hedging only (the paper's Table 3). This takes three "
-        "times as long. A run without question pairs in the release is skipped; *Ablation* says "
-        "which and why.",
-    )
-
-
-def _bases() -> list[str]:
-    """Base models of earlier runs, and the paper's."""
-    earlier = [request_of(run).base for run in open_project.ask(list_language_finetunings)]
-    return list(dict.fromkeys([*earlier, PAPER_BASE]))
 
 
 def _plan_text(*, busy: bool) -> tuple[str, bool]:
@@ -211,18 +201,15 @@ def recipe_fields() -> None:
 
 def _shared(name: str) -> dict[str, Any]:
     value = getattr(_DEFAULT, name)
-    return {
-        "value" if name != "schedule" else "index": _shown(name, value),
+    if name == "schedule":
+        shown: dict[str, Any] = {"index": get_args(Schedule).index(value)}
+    else:
+        shown = {"value": ",".join(value) if name in _LISTS else value}
+    return shown | {
         "key": _key(name),
         "persist_state": "session",
         "help": meaning(name),
     }
-
-
-def _shown(name: str, value: Any) -> Any:
-    if name in _LISTS:
-        return ",".join(value)
-    return get_args(Schedule).index(value) if name == "schedule" else value
 
 
 def arm() -> None:

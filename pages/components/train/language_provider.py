@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -17,11 +18,10 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.run_folders import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics
-from pages.components.shared import formatting, model_choice, page_runs
+from pages.components.shared import formatting, links, model_choice, page_runs
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import curve_charts
-from pages.components.train.language_form import ARM_LABELS, ARM_MEANINGS
+from pages.components.train import curve_charts, language_form, training_runs
 from training.evaluation.figures import loss_curve
 from training.llm.card import HELD_OUT_LOSS
 from training.llm.provider_request import (
@@ -42,15 +42,13 @@ _PROBLEM = "llm_provider_problem"
 FEW = 2
 """Fewest points of a curve."""
 
-_IDEA = (
-    "Finetune a hosted model on the questions of a release, as under Train. Any server with "
-    "OpenAI's finetuning API works. The sentences of your release are sent to it."
-)
-
 
 def show() -> None:
     """Draw the section."""
-    st.text(_IDEA)
+    st.text(
+        "Finetune a hosted model on the questions of a release, as under Train. Any server with "
+        "OpenAI's finetuning API works. The sentences of your release are sent to it."
+    )
     runs = open_project.ask(list_finetunings)
     for run in reversed(runs):
         if run.state in UNFINISHED:
@@ -61,51 +59,51 @@ def show() -> None:
     if numbers := open_project.ask(release_numbers):
         box(numbers)
     else:
-        st.text("The questions are made from a release, but there is none yet.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("The questions are made from a release, but there is none yet.")
     _models([run for run in runs if run.state == RunState.DONE])
 
 
 def _title(run: Run) -> str:
     request = request_of(run)
-    return f"finetune {request.model} on release {request.release}, {ARM_LABELS[request.arm]}"
+    about = language_form.ARM_LABELS[request.arm]
+    return f"finetune {request.model} on release {request.release}, {about}"
 
 
 def _live(run: Run) -> None:
     """The curve of a run in progress."""
+    _curve(run, "live-llm-provider")
+
+
+def _curve(run: Run, key: str, title: str = "") -> None:
     points = open_project.ask(loss_curve, run)
     if len(points) >= FEW:
-        dark = st.context.theme.type == "dark"
-        chart = curve_charts.loss(points, dark=dark)
-        plot.chart(chart, alt="Loss by step", key=f"live-llm-provider-{run.id}")
+        if title:
+            st.markdown(f"**{title}**")
+        drawn = partial(curve_charts.loss, points)
+        plot.chart(drawn, alt="Loss by step", key=f"{key}-{run.id}")
 
 
 def _stopped(run: Run) -> None:
     """A run that stopped early: the reason, and how to continue. Its job may still be running."""
     address = request_of(run).base_url
-    page_runs.stopped(run, again=lambda: _again(run), label="Resume")
+    page_runs.stopped(
+        run,
+        again=lambda: page_runs.start_again(run, model_choice.key_environment(address)),
+        label="Resume",
+    )
     if not current_user.may(Role.LEAD):
         return
     with st.container(key=f"llm-provider-stopped-{run.id}"):
         # The form below has the same field, for its own address.
         with st.popover(f"Key for run {run.id}", icon=":material/key:"):
             model_choice.key_field(address, place=f"-llm-{run.id}")
-        if run.state in (RunState.PAUSED, RunState.INTERRUPTED) and _has_job(run):
+        job = read_job(run_folder(open_project.settings(), run))
+        may_run = job is not None and job.started
+        if may_run and run.state in (RunState.PAUSED, RunState.INTERRUPTED):
             st.text("The job at the provider keeps running until you cancel it.")
             st.button(
                 "Cancel the job", key=f"llm-provider-cancel-{run.id}", on_click=_cancel, args=(run,)
             )
-
-
-def _has_job(run: Run) -> bool:
-    """Whether the provider may still be running a job of the run."""
-    job = read_job(run_folder(open_project.settings(), run))
-    return job is not None and job.started
-
-
-def _again(run: Run) -> None:
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run, model_choice.key_environment(request_of(run).base_url))
 
 
 def _cancel(run: Run) -> None:
@@ -125,24 +123,12 @@ def _models(done: Sequence[Run]) -> None:
     if not done:
         return
     st.header("Results", anchor=False)
-    by_id = {run.id: run for run in done}
-    chosen = by_id[
-        st.selectbox(
-            "Run",
-            list(by_id),
-            format_func=lambda key: f"Run {key}: {_title(by_id[key])}",
-            key=f"llm-provider-run-{max(by_id)}",  # a new widget where there are others
-        )
-    ]
+    chosen = training_runs.choose_among("Run", done, _title, key="llm-provider-run")
     st.text("The model's name at the provider")
     st.code(chosen.result["fine_tuned_model"], language=None)
     st.text("You can use it as a chat model under Benchmarks, Generate and Second opinions.")
     st.text(_outcome(chosen))
-    points = open_project.ask(loss_curve, chosen)
-    if len(points) >= FEW:
-        st.markdown("**Loss**")
-        chart = curve_charts.loss(points, dark=st.context.theme.type == "dark")
-        plot.chart(chart, alt="Loss by step", key=f"llm-provider-loss-{chosen.id}")
+    _curve(chosen, "llm-provider-loss", "Loss")
     if len(done) > 1:
         st.dataframe([_line(run) for run in done], hide_index=True, key="llm-provider-runs")
 
@@ -171,7 +157,7 @@ def _line(run: Run) -> dict[str, Any]:
         "Model": result["fine_tuned_model"],
         "Base": result["base"],
         "Release": result["release"],
-        "Questions about": ARM_LABELS[result["arm"]],
+        "Questions about": language_form.ARM_LABELS[result["arm"]],
         "Pairs": result["train"],
         "Epochs": result["epochs"],
         "Tokens": result["tokens"],
@@ -229,11 +215,11 @@ def _values(numbers: list[int]) -> dict[str, Any]:
         arm = st.selectbox(
             "Questions about",
             list(ARMS),
-            format_func=lambda name: ARM_LABELS[name],
+            format_func=lambda name: language_form.ARM_LABELS[name],
             key="llm-provider-arm",
             persist_state="session",
         )
-    st.caption(ARM_MEANINGS[arm])
+    st.caption(language_form.ARM_MEANINGS[arm])
     chosen = model_choice.model()
     model_choice.key_field(chosen["base_url"], place="-llm")
     with (

@@ -1,6 +1,6 @@
 """The sections for language models: the next run, the results, and the comparison of arms."""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,13 +9,9 @@ from curation.formatting import counted, duration
 from curation.release.freezing import release_numbers
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED
-from pages.components.shared import formatting, links, page_runs
-from pages.components.shared.formatting import percentages
-from pages.components.shared.shell import error_messages, frame, open_project
-from pages.components.train import curves_view, language_form, language_provider
-from pages.components.train.language_form import ARM_LABELS
-from pages.components.train.section_choice import choose_run, remember
-from training.finetune import checkpoints
+from pages.components.shared import formatting, links, page_runs, tables
+from pages.components.shared.shell import frame, open_project
+from pages.components.train import curves_view, language_form, language_provider, training_runs
 from training.llm.card import FIGURE_NAMES, HELD_OUT_LOSS, RIGHT, SHARES, SHORT_NAMES, shown
 from training.llm.request import request_of
 from training.models.display_names import short_name
@@ -27,14 +23,9 @@ from training.studies.members import trials
 def language_sections() -> str:
     """Draw the chosen section and return its name."""
     section = frame.section(SECTIONS, key=SECTION)
-    if section == RESULTS:
-        _run_results()
-    elif section == ARMS:
-        _ablation()
-    elif section == PROVIDER:
-        language_provider.show()
-    else:
-        _next_run()
+    {RESULTS: _run_results, ARMS: _ablation, PROVIDER: language_provider.show}.get(
+        section, _next_run
+    )()
     return section
 
 
@@ -47,41 +38,23 @@ SECTION = "part"
 TRAIN, RESULTS, ARMS, PROVIDER = SECTIONS = ("Train", "Results", "Ablation", "Provider")
 
 
-def show_language_run(run_id: int) -> None:
-    """Go to the results of a run; for callbacks."""
-    st.session_state[SECTION] = RESULTS
-    remember(run_id)
-
-
 def title(run: Run) -> str:
     """The base model, the release and the arm of a run."""
     request = request_of(run)
-    return (
-        f"{short_name(request.base)} on release {request.release}, {ARM_LABELS[request.recipe.arm]}"
-    )
-
-
-def named(run: Run) -> str:
-    """The label of a run in a menu: its number, title, date and state."""
-    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
-    return f"Run {run.id}: {title(run)}, {when}, {page_runs.STATES[run.state]}"
+    about = language_form.ARM_LABELS[request.recipe.arm]
+    return f"{short_name(request.base)} on release {request.release}, {about}"
 
 
 # -- The next run for a language model, the runs in progress, and the latest one ------------------
 
 
-_PROBLEM = "llm_again_problem"
-
-_IDEA = (
-    "Hedgerow turns a release into questions: do two sentences have opposite meanings? The "
-    "answer is Yes for a sentence and its negation, and No for a sentence and its hedge. A causal "
-    "language model learns the answers with LoRA, as in section 5.2 of the paper."
-)
-
-
 def _next_run() -> None:
     """Draw the section."""
-    st.text(_IDEA)
+    st.text(
+        "Hedgerow turns a release into questions: do two sentences have opposite meanings? The "
+        "answer is Yes for a sentence and its negation, and No for a sentence and its hedge. A "
+        "causal language model learns the answers with LoRA, as in section 5.2 of the paper."
+    )
     runs = open_project.ask(list_language_finetunings)
     studies = [run for run in open_project.ask(list_language_studies) if run.state in UNFINISHED]
     active = [
@@ -92,22 +65,19 @@ def _next_run() -> None:
     for study in studies:
         st.text(f"Run {study.id} is an ablation. Its training runs take turns with others.")
     for run in active:
-        page_runs.follow(run, title=title(run), more=curves_view.live_language)
+        page_runs.follow(run, title=title(run), more=partial(curves_view.language, live=True))
     if not active and runs and runs[0].state not in UNFINISHED:
         _ended(runs[0])
-    error_messages.show_kept(_PROBLEM)
     if numbers := open_project.ask(release_numbers):
         language_form.box(numbers, busy=bool(active or studies))
     else:
-        st.text("The questions are made from a release, but there is none yet.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("The questions are made from a release, but there is none yet.")
 
 
 def _ended(run: Run) -> None:
     """The outcome of the newest run, with a button to its results or to continue it."""
     if run.state in STOPPED and not run.group:
-        stopped(run)
-        return
+        _stopped(run)
     if run.state != RunState.DONE:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="llm-ended"):
@@ -115,8 +85,8 @@ def _ended(run: Run) -> None:
         st.button(
             "Show results",
             key=f"llm-show-{run.id}",
-            on_click=show_language_run,
-            args=(run.id,),
+            on_click=training_runs.show_run,
+            args=(run.id, SECTION, RESULTS),
         )
 
 
@@ -131,18 +101,8 @@ def outcome(run: Run) -> str:
     )
 
 
-def stopped(run: Run) -> None:
-    """A run that stopped early: the reason, and a button to continue it."""
-    reached = checkpoints.step_reached(open_project.settings().data_folder / run.folder)
-    label = f"Continue from step {reached:,}" if reached else "Start again"
-    again = None if run.group else lambda: _again(run)
-    page_runs.stopped(run, again=again, label=label)
-
-
-def _again(run: Run) -> None:
-    st.session_state[SECTION] = TRAIN
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run)
+def _stopped(run: Run) -> None:
+    training_runs.stopped(run, key=SECTION, section=TRAIN, alone=not run.group)
 
 
 # -- Results of finetuning language models: one run in full, and a table of all -------------------
@@ -159,16 +119,25 @@ def _run_results() -> None:
             key=SECTION,
         )
         return
-    run = choose_run({run.id: run for run in ended}, named=named)
+    run = training_runs.choose_run({run.id: run for run in ended}, title=title)
     if run.state == RunState.DONE:
         _outcome(run)
     else:
-        stopped(run)
+        _stopped(run)
     st.header("Training curves", anchor=False)
-    curves_view.show_language(run)
+    curves_view.language(run)
     _model(run)
     page_runs.log(run)
-    _all([run for run in ended if run.state == RunState.DONE])
+    done = [run for run in ended if run.state == RunState.DONE]
+    if len(done) < 2:
+        return
+    st.header("All runs", anchor=False)
+    st.dataframe(
+        tables.percentages([_line(run) for run in done], "Correct before", "Correct after"),
+        hide_index=True,
+        key="llm-runs",
+        column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},
+    )
 
 
 def _outcome(run: Run) -> None:
@@ -216,19 +185,6 @@ def _model(run: Run) -> None:
         st.code(request_of(run).recipe.to_yaml(), language=None)
 
 
-def _all(done: Sequence[Run]) -> None:
-    """Every finished run, newest first."""
-    if len(done) < 2:
-        return
-    st.header("All runs", anchor=False)
-    st.dataframe(
-        percentages([_line(run) for run in done], "Correct before", "Correct after"),
-        hide_index=True,
-        key="llm-runs",
-        column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},
-    )
-
-
 def _line(run: Run) -> dict[str, Any]:
     request, result = request_of(run), run.result
     return {
@@ -236,7 +192,7 @@ def _line(run: Run) -> dict[str, Any]:
         "When": formatting.local(run.created_at).replace(tzinfo=None),
         "Base": short_name(request.base),
         "Release": request.release,
-        "Questions about": ARM_LABELS[request.recipe.arm],
+        "Questions about": language_form.ARM_LABELS[request.recipe.arm],
         "Pairs": result["pairs"]["train"],
         "Epochs": request.recipe.epochs,
         "Steps": result["steps"],
@@ -249,23 +205,17 @@ def _line(run: Run) -> dict[str, Any]:
 # -- Comparison of the arms: all, only negation, only hedging (the paper's Table 3) ---------------
 
 
-_ARMS_PROBLEM = "llm_arms_problem"
-
-_ABLATION_IDEA = (
-    "What does each half of the data teach? A study finetunes the same model on all of the "
-    "paper's types, on negation only, and on hedging only. All three models answer the same "
-    "validation questions, about negations and hedges of any type."
-)
-
-
 def _ablation() -> None:
     """The study in progress, and the results of the chosen one."""
-    st.text(_ABLATION_IDEA)
+    st.text(
+        "What does each half of the data teach? A study finetunes the same model on all of the "
+        "paper's types, on negation only, and on hedging only. All three models answer the same "
+        "validation questions, about negations and hedges of any type."
+    )
     runs = open_project.ask(list_language_studies)
     for run in runs:
         if run.state in UNFINISHED:
-            page_runs.follow(run, title=_title(run), more=_states)
-    error_messages.show_kept(_ARMS_PROBLEM)
+            page_runs.follow(run, title=_title(run), more=training_runs.states)
     if not runs:
         links.no_results(
             "There is no study yet. Under Train, choose a model and press “Run the ablation”.",
@@ -273,17 +223,9 @@ def _ablation() -> None:
             key=SECTION,
         )
         return
-    by_id = {run.id: run for run in runs}
-    chosen = by_id[
-        st.selectbox(
-            "Study",
-            list(by_id),
-            format_func=lambda key: _named(by_id[key]),
-            key=f"llm-study-{max(by_id)}",  # a new widget when the choices change
-        )
-    ]
+    chosen = training_runs.choose_among("Study", runs, _title, key="llm-study")
     if chosen.state not in (*UNFINISHED, RunState.DONE):
-        page_runs.stopped(chosen, again=lambda: _continue_ablation(chosen), label="Continue")
+        page_runs.stopped(chosen, again=partial(page_runs.start_again, chosen), label="Continue")
     _table(chosen)
 
 
@@ -292,30 +234,21 @@ def _title(run: Run) -> str:
     return f"ablation of {base} on release {run.parameters['release']}"
 
 
-def _named(run: Run) -> str:
-    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
-    return f"Run {run.id}: {_title(run)}, {when}, {page_runs.STATES[run.state]}"
-
-
-def _states(run: Run) -> None:
-    """The state of each run of a study in progress."""
-    st.text(
-        "\n".join(
-            f"{trial.label}: {page_runs.STATES[trial.run.state]} (run {trial.run.id})"
-            for trial in open_project.ask(trials, run)
-        )
-    )
-
-
 def _table(run: Run) -> None:
     rows = arm_rows(open_project.ask(trials, run))
-    columns = {row.label: _column(row) for row in rows}
+    columns: dict[str, dict[str, Any]] = {
+        row.label: {
+            **{SHORT_NAMES[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
+            "Pairs": None if row.pairs is None else f"{row.pairs:,}",
+            "Steps": None if row.steps is None else f"{row.steps:,}",
+            "Run": str(row.run.id),
+            "State": page_runs.STATES[row.run.state],
+        }
+        for row in rows
+    }
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
-    table: list[dict[str, str | None]] = [
-        {"": name, **{label: column[name] for label, column in columns.items()}} for name in names
-    ]
     st.dataframe(
-        table,
+        [{"": name} | {label: of[name] for label, of in columns.items()} for name in names],
         hide_index=True,
         key="llm-arms",
         placeholder="–",
@@ -329,26 +262,9 @@ def _table(run: Run) -> None:
         st.text(sentence)
 
 
-def _column(row: ArmRow) -> dict[str, str | None]:
-    """The results of an arm. Arms are columns, so that the table fits a narrow window."""
-    return {
-        **{SHORT_NAMES[name]: _change(row, name) for name in (*SHARES, HELD_OUT_LOSS)},
-        "Pairs": None if row.pairs is None else f"{row.pairs:,}",
-        "Steps": None if row.steps is None else f"{row.steps:,}",
-        "Run": str(row.run.id),
-        "State": page_runs.STATES[row.run.state],
-    }
-
-
 def _change(row: ArmRow, name: str) -> str | None:
     """A metric before and after training."""
     if name not in row.after:
         return None
     before, after = shown(name, row.before[name]), shown(name, row.after[name])
     return f"{before.removesuffix('%')} → {after}"
-
-
-def _continue_ablation(run: Run) -> None:
-    """Continue a study that stopped; its finished runs are kept."""
-    with error_messages.kept_for(_ARMS_PROBLEM):
-        page_runs.start_again(run)

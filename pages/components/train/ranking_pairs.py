@@ -1,6 +1,7 @@
 """Choosing the pairs for training and the pairs for evaluation."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
+from pages.components.shared import scores
 from pages.components.shared.shell import error_messages, open_project
 from training.benchmarks.file_reading import HUB, LARGEST_FILE
 from training.benchmarks.sources import KeptData, kept_data
@@ -23,8 +25,6 @@ from training.ranking.pairs import (
     require_untested,
 )
 from training.ranking.request import RankingRequest, files_of, parts_asked
-
-FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab", "parquet"]
 
 A_FIFTH = "a held-out fifth"
 
@@ -62,8 +62,7 @@ def choose() -> tuple[dict[str, Any], str]:
             _show(RankingRequest(**chosen))
     with st.expander("Add a file of pairs", icon=":material/upload_file:", expanded=not names):
         _add()
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.text(message)
+    error_messages.show_once(_MESSAGE)
     error_messages.show_kept(_PROBLEM)
     return chosen, obstacle
 
@@ -80,8 +79,8 @@ def _obstacle(request: RankingRequest) -> str:
             "Leave these pairs out",
             key="nevir-untested",
             icon=":material/filter_alt:",
-            on_click=_leave_out,
-            args=(request,),
+            on_click=_add_file,
+            args=(partial(keep_untested, folder, request.data, name=request.data_name),),
             help="Adds a file with the remaining pairs to the project and selects it.",
         )
     return tested or other
@@ -110,12 +109,6 @@ def _description(check: Callable[[], object]) -> str:
     except HedgerowError as error:
         return str(error)
     return ""
-
-
-def _leave_out(request: RankingRequest) -> None:
-    folder = open_project.settings().data_folder
-    with error_messages.kept_for(_PROBLEM):
-        _description_of(lambda: keep_untested(folder, request.data, name=request.data_name))
 
 
 def _show(request: RankingRequest) -> None:
@@ -155,7 +148,7 @@ def _add() -> None:
     key = f"nevir-file-{st.session_state.get(_ADDED, 0)}"
     st.file_uploader(
         "File",
-        type=FILE_TYPES,
+        type=scores.FILE_TYPES,
         key=key,
         on_change=_keep,
         args=(key,),
@@ -166,7 +159,8 @@ def _add() -> None:
         "Get NevIR's train split",
         key="nevir-published",
         icon=":material/cloud_download:",
-        on_click=_download,
+        on_click=_add_file,
+        args=(partial(keep_pairs_of, open_project.settings().data_folder, PUBLISHED),),
         help=f"948 pairs, from {PUBLISHED.removeprefix(HUB)} on the model hub.",
     )
 
@@ -176,23 +170,18 @@ def _keep(key: str) -> None:
     uploaded = st.session_state.get(key)
     if uploaded is None:
         return
-    with error_messages.kept_for(_PROBLEM):
-        folder = open_project.settings().data_folder
-        _description_of(lambda: keep_pairs(folder, uploaded.name, uploaded.getvalue()))
+    folder = open_project.settings().data_folder
+    _add_file(partial(keep_pairs, folder, uploaded.name, uploaded.getvalue()))
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # empties the box
 
 
-def _download() -> None:
-    with error_messages.kept_for(_PROBLEM):
-        _description_of(lambda: keep_pairs_of(open_project.settings().data_folder, PUBLISHED))
-
-
-def _description_of(keep: Callable[[], KeptData]) -> None:
+def _add_file(keep: Callable[[], KeptData]) -> None:
     """Store a file, select it, and say whether it is new."""
     folder = open_project.settings().data_folder
-    before = {kept.file for kept in kept_pairs(folder)}
-    kept = keep()
-    pairs = counted(len(read_pairs(folder, kept.file).pairs), "pair")
-    done = "was already there" if kept.file in before else "was added"
-    st.session_state[_MESSAGE] = f"{kept.name} {done}: {pairs}. It is selected above."
-    st.session_state[_NAMED] = st.session_state.get(_NAMED, 0) + 1
+    with error_messages.kept_for(_PROBLEM):
+        before = {kept.file for kept in kept_pairs(folder)}
+        kept = keep()
+        pairs = counted(len(read_pairs(folder, kept.file).pairs), "pair")
+        done = "was already there" if kept.file in before else "was added"
+        st.session_state[_MESSAGE] = f"{kept.name} {done}: {pairs}. It is selected above."
+        st.session_state[_NAMED] = st.session_state.get(_NAMED, 0) + 1

@@ -12,10 +12,9 @@ from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED
-from pages.components.shared import formatting, page_runs
+from pages.components.shared import model_choice, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import curve_charts, curves_view, ranking_pairs
-from training.finetune import checkpoints
+from pages.components.train import curve_charts, curves_view, ranking_pairs, training_runs
 from training.finetune.feasibility import TimeEstimate
 from training.finetune.fitting import LARGEST_SEED
 from training.models.display_names import short_name
@@ -36,53 +35,39 @@ from training.ranking.request import (
 HASH_WIDTH = 110
 """Width in pixels of a column that shows about 12 characters of a hash."""
 
-_PROBLEM = "nevir_again_problem"
-
-_IDEA = (
-    "A NevIR pair has two documents that differ in a negation. Each comes with a query that "
-    "only that document answers. Train a bi-encoder, a cross-encoder or a late-interaction "
-    "model on such pairs, as in section 6 of the paper. After each epoch, the charts show what "
-    "the model gains on NevIR and what it loses in retrieval."
-)
-
 
 def show() -> None:
     """Draw the section."""
-    st.text(_IDEA)
+    st.text(
+        "A NevIR pair has two documents that differ in a negation. Each comes with a query that "
+        "only that document answers. Train a bi-encoder, a cross-encoder or a late-interaction "
+        "model on such pairs, as in section 6 of the paper. After each epoch, the charts show "
+        "what the model gains on NevIR and what it loses in retrieval."
+    )
     runs = open_project.ask(list_finetunings)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
     for run in active:
         page_runs.follow(run, title=_with_pairs(run), more=curves_view.live_nevir)
     if runs and runs[0].state in STOPPED:
-        _stopped(runs[0])
-    error_messages.show_kept(_PROBLEM)
+        training_runs.stopped(runs[0], section=training_runs.NEVIR)
     form_box(busy=bool(active))
     _results([run for run in runs if run.state not in UNFINISHED])
 
 
+def _architecture(run: Run) -> str:
+    return run.result.get("architecture") or request_of(run).architecture
+
+
 def title(run: Run) -> str:
     """The base model and the pairs of a run."""
-    request = request_of(run)
-    architecture = run.result.get("architecture") or request.architecture
-    kind = f" ({architecture})" if architecture else ""
-    return f"{short_name(request.base)}{kind} on {request.data_name}"
+    request, kind = request_of(run), _architecture(run)
+    return f"{short_name(request.base)}{f' ({kind})' if kind else ''} on {request.data_name}"
 
 
 def _with_pairs(run: Run) -> str:
     """The base model and the pairs of a run, with the number of pairs."""
     counts = pair_counts(open_project.settings().data_folder, run)
     return f"{title(run)}, {counts.description}" if counts else title(run)
-
-
-def _stopped(run: Run) -> None:
-    reached = checkpoints.step_reached(open_project.settings().data_folder / run.folder)
-    label = f"Continue from step {reached:,}" if reached else "Start again"
-    page_runs.stopped(run, again=lambda: _again(run), label=label)
-
-
-def _again(run: Run) -> None:
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run)
 
 
 def _results(ended: Sequence[Run]) -> None:
@@ -97,7 +82,7 @@ def _results(ended: Sequence[Run]) -> None:
         "Runs",
         list(by_id),
         default=[newest.id],
-        format_func=lambda key: _named(by_id[key].run),
+        format_func=lambda key: page_runs.named(by_id[key].run, title(by_id[key].run)),
         key=f"nevir-runs-{max(by_id)}",  # a new widget when the choices change
         max_selections=curve_charts.MOST,
     )
@@ -105,20 +90,12 @@ def _results(ended: Sequence[Run]) -> None:
         st.text("Choose at least one run.")
         return
     picked = [by_id[key] for key in chosen]
-    labels = {one.run.id: _label(one.run) for one in picked}
+    labels = {
+        one.run.id: f"run {one.run.id}{f': {kind}' if (kind := _architecture(one.run)) else ''}"
+        for one in picked
+    }
     curves_view.show_nevir(picked, labels)
     _taught([one.run for one in picked if one.run.state == RunState.DONE])
-
-
-def _named(run: Run) -> str:
-    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
-    return f"Run {run.id}: {title(run)}, {when}, {page_runs.STATES[run.state]}"
-
-
-def _label(run: Run) -> str:
-    """A run's name in charts."""
-    architecture = run.result.get("architecture") or request_of(run).architecture
-    return f"run {run.id}: {architecture}" if architecture else f"run {run.id}"
 
 
 def _taught(runs: Sequence[Run]) -> None:
@@ -164,24 +141,12 @@ def _facts(run: Run) -> dict[str, object]:
 # -- The form that starts finetuning on NevIR's pairs ---------------------------------------------
 
 
-AS_ITS_FILES_SAY = "as in the model's files"
-
 PLANNED_SECONDS = 60.0
 """Seconds for which an estimate is cached: reading thousands of pairs takes one second."""
 
-_FORM_PROBLEM = "nevir_problem"
+_PROBLEM = "nevir_problem"
 
 _DEFAULT = RankingRequest(data="-")
-
-_MODEL_HELP = (
-    "Choose a model of this project. For any other, type the folder of a sentence-transformers "
-    "model or its name on the model hub and press Enter."
-)
-
-_ARCHITECTURE_HELP = (
-    "An encoder can also become a cross-encoder or a late-interaction model; its new layer "
-    "starts with random weights."
-)
 
 
 @current_user.for_leads("start training runs")
@@ -208,7 +173,7 @@ def form_box(*, busy: bool) -> None:
             )
             summary = "" if obstacle else _plan_text(files, busy=busy)
             st.text(summary, width="stretch")
-        error_messages.show_kept(_FORM_PROBLEM)
+        error_messages.show_kept(_PROBLEM)
 
 
 def _plan_text(files: dict[str, Any], *, busy: bool) -> str:
@@ -245,14 +210,15 @@ def _model() -> None:
             open_project.ask(list_models),
             key=_key("base"),
             accept_new_options=True,
-            help=_MODEL_HELP,
+            help=model_choice.ANY_MODEL,
             persist_state="session",
         )
         st.selectbox(
             "Architecture",
-            [AS_ITS_FILES_SAY, *ARCHITECTURES],
+            [model_choice.AS_ITS_FILES_SAY, *ARCHITECTURES],
             key=_key("architecture"),
-            help=_ARCHITECTURE_HELP,
+            help="An encoder can also become a cross-encoder or a late-interaction model; its new "
+            "layer starts with random weights.",
             persist_state="session",
         )
 
@@ -322,14 +288,14 @@ def _chosen() -> dict[str, Any]:
     fields = ("base", "architecture", "epochs", "learning_rate", "batch_size", "max_length")
     found = {name: st.session_state[_key(name)] for name in (*fields, "seed", "max_pairs")}
     found["base"] = found["base"] or DEFAULT_ENCODER
-    if found["architecture"] == AS_ITS_FILES_SAY:
+    if found["architecture"] == model_choice.AS_ITS_FILES_SAY:
         found["architecture"] = ""
     return found
 
 
 def _start(files: dict[str, Any]) -> None:
     """Store the run and start its process; a problem is shown next to the button."""
-    with error_messages.kept_for(_FORM_PROBLEM):
+    with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_finetuning,
             open_project.settings(),

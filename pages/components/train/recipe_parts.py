@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
+from pages.components.shared import tables
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import recipe_editor
 from training.evaluation import general_ability
@@ -131,16 +131,14 @@ def _one(kind: FileField, recipe: Recipe, current: str, usable: bool) -> None:
 
 def _file_description(kind: FileField, path: str) -> str:
     try:
-        modified = Path(path).stat().st_mtime
+        return _counted(kind, path, Path(path).stat().st_mtime)
     except OSError:
         return f"{path} does not exist."
-    return _counted(kind.field, path, modified)
 
 
 @st.cache_data(show_spinner=False, max_entries=20)
-def _counted(field: str, path: str, _modified: float) -> str:
+def _counted(kind: FileField, path: str, _modified: float) -> str:
     """The contents of a file; reading several megabytes takes a moment."""
-    kind = next(kind for kind in KINDS if kind.field == field)
     try:
         return f"{len(READERS[kind.field](Path(path))):,} {kind.things} ({Path(path).name})"
     except HedgerowError as error:
@@ -163,8 +161,6 @@ def _store(kind: FileField, key: str, current: str) -> None:
 
 # -- The bundled retention texts, as a searchable table -------------------------------------------
 
-
-_COLUMNS = ("Group", "Kind", "Text")
 
 HEIGHT, ROW_HEIGHT = 478, 88
 """Height in pixels of the table, which draws only visible rows, and of a row with four lines: the
@@ -199,7 +195,7 @@ def _texts() -> None:
         "reader is looking for. The anchors of the release are used in the same way."
     )
     st.dataframe(
-        _table(),
+        pd.DataFrame(bundled_texts(), columns=["Group", "Kind", "Text"]),
         hide_index=True,
         key="train-bundled-table",
         height=HEIGHT,
@@ -211,19 +207,9 @@ def _texts() -> None:
         },
     )
     st.caption("To search, use the magnifying glass above the table.")
-    st.download_button(
-        "CSV",
-        lambda: csv_bytes(BundledText._fields, bundled_texts()),
-        "hedgerow-bundled-texts.csv",
-        "text/csv",
+    tables.csv_button(
+        lambda: (BundledText._fields, bundled_texts()),
+        "hedgerow-bundled-texts",
         key="train-bundled-csv",
-        type="tertiary",
-        icon=":material/download:",
-        on_click="ignore",
         help="Download all texts.",
     )
-
-
-@st.cache_resource(show_spinner=False)
-def _table() -> pd.DataFrame:
-    return pd.DataFrame(bundled_texts(), columns=_COLUMNS)

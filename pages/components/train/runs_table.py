@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Run
-from pages.components.shared import formatting, links
+from pages.components.shared import formatting, links, tables
+from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
-from pages.components.train import section_choice
+from pages.components.train import training_runs
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, STS
 from training.losses.families import Role
@@ -52,8 +52,8 @@ def show_runs() -> None:
     if not rows:
         links.no_results(
             "No training run has finished yet. Start one under Train.",
-            section=section_choice.TRAIN,
-            key=section_choice.SECTION,
+            section=training_runs.TRAIN,
+            key=training_runs.SECTION,
         )
         return
     _overview(rows)
@@ -67,15 +67,10 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
     ):
         number = f"The newest {MOST:,}" if len(rows) == MOST else f"{len(rows):,}"
         st.text(f"{number} finished run{'' if len(rows) == 1 else 's'}.", width="content")
-        st.download_button(
-            "CSV",
-            lambda: csv_bytes(*as_table(rows)),
-            "hedgerow-runs.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: as_table(rows),
+            "hedgerow-runs",
             key="runs-csv",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             help="All runs, with every recipe key and every metric.",
         )
     st.dataframe(
@@ -83,7 +78,20 @@ def _overview(rows: Sequence[TrainingRow]) -> None:
         hide_index=True,
         key="runs-table",
         placeholder="–",
-        column_config=_columns(),
+        column_config={
+            "Run": st.column_config.LinkColumn(
+                display_text=r"run=0*(\d+)",
+                pinned=True,
+                width=60,
+                help="Opens its results in another tab.",
+            ),
+            "Recipe": st.column_config.TextColumn(
+                width=260, help="The closest preset, and how the recipe differs from it."
+            ),
+            **{name: st.column_config.NumberColumn(format="%.3f") for name in _FIGURES},
+            "Minutes": st.column_config.NumberColumn(format="%.1f"),
+            "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+        },
         height="auto" if len(rows) < 11 else 400,
     )
     st.caption(
@@ -112,23 +120,6 @@ def _recipe(row: TrainingRow) -> str:
     only = {"variants by": writers(row)} if row.providers else {}
     other = in_words(changes(row.recipe, preset) | only)
     return f"{preset.id}, but {other}" if other else preset.id
-
-
-def _columns() -> dict[str, Any]:
-    return {
-        "Run": st.column_config.LinkColumn(
-            display_text=r"run=0*(\d+)",
-            pinned=True,
-            width=60,
-            help="Opens its results in another tab.",
-        ),
-        "Recipe": st.column_config.TextColumn(
-            width=260, help="The closest preset, and how the recipe differs from it."
-        ),
-        **{name: st.column_config.NumberColumn(format="%.3f") for name in _FIGURES},
-        "Minutes": st.column_config.NumberColumn(format="%.1f"),
-        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
-    }
 
 
 def _compare(rows: Sequence[TrainingRow]) -> None:
@@ -188,26 +179,26 @@ def _recipes(rows: Sequence[TrainingRow], against: str) -> None:
 
 def _marked(lines: list[dict[str, str]]) -> Any:
     """The table with differing cells in colour, and a sign that repeats the colour."""
-    colour = palette(dark=st.context.theme.type == "dark")
+    colour = palette(dark=plot.is_dark())
     mark = f"background-color: {colour.add}; color: {colour.ink}"
     return pd.DataFrame(lines).style.map(lambda value: mark if str(value).startswith("≠ ") else "")
 
 
 def _figures(rows: Sequence[TrainingRow]) -> None:
+    columns = [f"Run {row.run}" for row in rows]
     every = [figures(row) for row in rows]
     names = list(dict.fromkeys(name for of_run in every for name in of_run))
-    number = st.column_config.NumberColumn
     st.dataframe(
         [
             {"Metric": name}
-            | {f"Run {row.run}": of_run.get(name) for row, of_run in zip(rows, every, strict=True)}
+            | {run: of_run.get(name) for run, of_run in zip(columns, every, strict=True)}
             for name in names
         ],
         hide_index=True,
         key="runs-figures",
         placeholder="–",
         height="content",
-        column_config={f"Run {row.run}": number(format="%.3f") for row in rows},
+        column_config=dict.fromkeys(columns, st.column_config.NumberColumn(format="%.3f")),
     )
     effort: dict[str, list[float | None]] = {
         "triples": [float(row.triples) for row in rows],
@@ -216,13 +207,13 @@ def _figures(rows: Sequence[TrainingRow]) -> None:
     }
     st.dataframe(
         [
-            {"Training": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
+            {"Training": name} | dict(zip(columns, values, strict=True))
             for name, values in effort.items()
         ],
         hide_index=True,
         key="runs-effort",
         placeholder="–",
-        column_config={f"Run {row.run}": number(format="localized") for row in rows},
+        column_config=tables.counts(columns),
     )
 
 

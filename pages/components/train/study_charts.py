@@ -6,19 +6,22 @@ Names of runs reach Vega as data, never as expressions.
 import textwrap
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
-from pages.components.shared.charts.palette import Palette, palette
-from pages.components.shared.charts.similarity_bars import (
+from pages.components.shared.charts.grammar import (
     LEGEND_ROW,
     WHOLE_BAND,
+    colours_of,
+    grouped,
     groups,
+    layered,
     legend,
     side_by_side,
-    sized,
+    tips,
 )
+from pages.components.shared.charts.palette import Palette, palette
 from training.studies.outcomes import NAMES, DifferenceRow, FigureRow, TradeOffRow
 
 ROOM = 0.22
@@ -80,47 +83,35 @@ def differences(
             title=[f"difference from the {against}", f"({unit})"],
             scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
         ),
-        tooltip=[
-            alt.Tooltip("series:N", title="Run"),
-            alt.Tooltip("metric:N", title="Metric"),
-            alt.Tooltip("kind:N", title="Source"),
-            alt.Tooltip("reference:Q", title=against.capitalize(), format=".3f"),
-            alt.Tooltip("value:Q", title="After training", format=".3f"),
-            alt.Tooltip("difference:Q", title=f"Difference ({unit})", format="+.1f"),
-            alt.Tooltip("items:N", title="n"),
-        ],
+        tooltip=tips(
+            ("series:N", "Run"),
+            ("metric:N", "Metric"),
+            ("kind:N", "Source"),
+            ("reference:Q", against.capitalize(), ".3f"),
+            ("value:Q", "After training", ".3f"),
+            ("difference:Q", f"Difference ({unit})", "+.1f"),
+            ("items:N", "n"),
+        ),
     )
     above = _legend(colours.ink)
-    fill = alt.Fill("series:N", scale=paint, legend=above)
     outlined = base.encode(stroke=alt.Stroke("series:N", scale=paint, legend=above))
-    published = outlined.transform_filter("datum.hollow").mark_bar(
-        strokeWidth=1.5, height=WHOLE_BAND, fill="transparent"
+    style: dict[str, Any] = {"strokeWidth": 1.5, "height": WHOLE_BAND}
+    measured = outlined.transform_filter("!datum.hollow").mark_bar(**style)
+    texts = base.encode(text=alt.Text("difference:Q", format="+.1f"))
+    ends: dict[str, Any] = {"baseline": "middle", "color": colours.ink}
+    chart = grouped(
+        measured.encode(fill=alt.Fill("series:N", scale=paint, legend=above)),
+        outlined.transform_filter("datum.hollow").mark_bar(fill="transparent", **style),
+        alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=colours.ink).encode(x="at:Q"),
+        texts.transform_filter("datum.difference >= 0").mark_text(align="left", dx=5, **ends),
+        texts.transform_filter("datum.difference < 0").mark_text(align="right", dx=-5, **ends),
+        labels=labels,
+        bars=len(there),
     )
-    measured = outlined.transform_filter("!datum.hollow").mark_bar(
-        strokeWidth=1.5, height=WHOLE_BAND
-    )
-    measured = measured.encode(fill=fill)
-    zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=colours.ink).encode(x="at:Q")
-    layers = [measured, published, zero, *_numbers(base, colours.ink)]
-    chart = sized(alt.layer(*layers), labels=labels, bars=len(there))
     whole: alt.LayerChart = chart.properties(
         height=chart.height + (LEGEND_LINE - LEGEND_ROW // 2) * len(there)
     )
     return whole
-
-
-def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
-    """The numbers at the ends of the bars."""
-    sides: tuple[tuple[str, Literal["left", "right"], int], ...] = (
-        ("datum.difference >= 0", "left", 5),
-        ("datum.difference < 0", "right", -5),
-    )
-    return [
-        base.transform_filter(side)
-        .mark_text(align=align, baseline="middle", dx=dx, color=ink)
-        .encode(text=alt.Text("difference:Q", format="+.1f"))
-        for side, align, dx in sides
-    ]
 
 
 def _items(row: DifferenceRow | FigureRow) -> str:
@@ -156,7 +147,7 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
     """
     colours = palette(dark=dark)
     names = [name for figure, name in NAMES.items() if any(row.figure == figure for row in rows)]
-    paint = alt.Scale(domain=names, range=_paints(len(names), colours))
+    above = _legend(colours.ink)
     table = [{**row._asdict(), "series": NAMES[row.figure], "items": _items(row)} for row in rows]
     numbers = sorted({row.triples or 0 for row in rows})
     y = alt.Y("value:Q", title="score on the validation split", scale=alt.Scale(zero=False))
@@ -167,22 +158,24 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
             scale=alt.Scale(type="log", nice=False, padding=20),
             axis=alt.Axis(values=numbers, format=",d", labelOverlap=True),
         ),
-        color=alt.Color("series:N", scale=paint, legend=_legend(colours.ink)),
-        tooltip=[
-            alt.Tooltip("series:N", title="Metric"),
-            alt.Tooltip("triples:Q", title="Triples", format=",d"),
-            alt.Tooltip("value:Q", title="After training", format=".3f"),
-            alt.Tooltip("before:Q", title="Base encoder", format=".3f"),
-            alt.Tooltip("items:N", title="n"),
-        ],
+        color=colours_of("series:N", names, _paints(len(names), colours), above),
+        tooltip=tips(
+            ("series:N", "Metric"),
+            ("triples:Q", "Triples", ",d"),
+            ("value:Q", "After training", ".3f"),
+            ("before:Q", "Base encoder", ".3f"),
+            ("items:N", "n"),
+        ),
     )
-    shape = alt.Shape(
-        "series:N", scale=alt.Scale(domain=names, range=list(SHAPES)), legend=_legend(colours.ink)
+    shapes = alt.Scale(domain=names, range=list(SHAPES))
+    return layered(
+        base.mark_line(strokeDash=[4, 4], opacity=0.7).encode(y=alt.Y("before:Q")),
+        base.mark_line().encode(y=y),
+        base.mark_point(filled=True, size=80).encode(
+            y=y, shape=alt.Shape("series:N", scale=shapes, legend=above)
+        ),
+        height=HEIGHT + LEGEND_LINE * len(names),
     )
-    lines = base.mark_line().encode(y=y)
-    points = base.mark_point(filled=True, size=80).encode(y=y, shape=shape)
-    before = base.mark_line(strokeDash=[4, 4], opacity=0.7).encode(y=alt.Y("before:Q"))
-    return _high(alt.layer(before, lines, points), legend_rows=len(names))
 
 
 def trade_off(
@@ -203,30 +196,25 @@ def trade_off(
         x=alt.X("general:Q", title=general, scale=alt.Scale(zero=False, padding=30)),
         y=alt.Y("negation:Q", title=negation, scale=alt.Scale(zero=False, padding=20)),
         order="order:Q",
-        tooltip=[
-            alt.Tooltip("label:N", title="Triples"),
-            alt.Tooltip("negation:Q", title=negation, format=".3f"),
-            alt.Tooltip("general:Q", title=general, format=".3f"),
-        ],
+        tooltip=tips(
+            ("label:N", "Triples"),
+            ("negation:Q", negation, ".3f"),
+            ("general:Q", general, ".3f"),
+        ),
     )
-    line = base.mark_line(color=colours.quiet)
-    trained = base.transform_filter("datum.triples > 0").mark_point(
-        filled=True, size=90, color=colours.after, opacity=1
+    return layered(
+        base.mark_line(color=colours.quiet),
+        base.transform_filter("datum.triples > 0").mark_point(
+            filled=True, size=90, color=colours.after, opacity=1
+        ),
+        base.transform_filter("datum.triples == 0").mark_point(
+            filled=False, size=90, strokeWidth=2, color=colours.before
+        ),
+        base.mark_text(align="left", dx=9, dy=-7, color=colours.ink).encode(text="label:N"),
+        height=HEIGHT,
     )
-    untrained = base.transform_filter("datum.triples == 0").mark_point(
-        filled=False, size=90, strokeWidth=2, color=colours.before
-    )
-    words = base.mark_text(align="left", dx=9, dy=-7, color=colours.ink).encode(text="label:N")
-    return _high(alt.layer(line, trained, untrained, words))
 
 
 def _legend(ink: str) -> alt.Legend:
     """Legend entries in one column, which fits a narrow window."""
-    above = legend(ink)
-    above.columns, above.labelLimit = 1, LONGEST
-    return above
-
-
-def _high(chart: Any, *, legend_rows: int = 0) -> alt.LayerChart:
-    whole: alt.LayerChart = chart.properties(height=HEIGHT + LEGEND_LINE * legend_rows)
-    return whole
+    return legend(ink, 1, labelLimit=LONGEST)

@@ -1,6 +1,7 @@
 """Studies: groups of training runs that differ in one thing and are compared."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 import streamlit as st
@@ -10,10 +11,9 @@ from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import formatting, page_runs
-from pages.components.shared.scores import known_data
+from pages.components.shared import links, page_runs, scores
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train import recipe_editor, section_choice, study_outcome, training_form
+from pages.components.train import recipe_editor, study_outcome, training_form, training_runs
 from training.benchmarks.tasks.general import SUITES
 from training.data.families import Composition
 from training.encoder_run.trainings import DEFAULT_SEED
@@ -21,7 +21,6 @@ from training.finetune.fitting import LARGEST_SEED
 from training.recipe.presets import PRESETS, recipe_for
 from training.recipe.schema import Recipe, parse_recipe
 from training.studies.designs import QUESTIONS, Study
-from training.studies.members import trials
 from training.studies.study_run import (
     Measured,
     Planned,
@@ -57,12 +56,11 @@ def show() -> None:
     numbers = open_project.ask(release_numbers)
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
-        page_runs.follow(active, title=_title(active), more=_trainings)
+        page_runs.follow(active, title=_title(active), more=training_runs.states)
     if numbers:
         _ask(numbers, active)
     else:
-        st.text("A study compares training runs on one release. Create a release first.")
-        st.page_link("pages/release.py", label="Create a release", icon=":material/inventory_2:")
+        links.no_release("A study compares training runs on one release. Create a release first.")
     error_messages.show_kept(_PROBLEM)
     if runs:
         _results(runs)
@@ -80,12 +78,13 @@ def mention() -> bool:
                 "turns with its own.",
                 width="stretch",
             )
-            st.button("Show details", key="train-show-study", on_click=_show_studies)
+            st.button(
+                "Show details",
+                key="train-show-study",
+                on_click=st.session_state.update,
+                args=({training_runs.SECTION: training_runs.STUDIES},),
+            )
     return bool(active)
-
-
-def _show_studies() -> None:
-    st.session_state[section_choice.SECTION] = section_choice.STUDIES
 
 
 def _title(run: Run) -> str:
@@ -94,17 +93,6 @@ def _title(run: Run) -> str:
 
 def _release(run: Run) -> int:
     return int(run.parameters["release"])
-
-
-def _trainings(run: Run) -> None:
-    """The state of each run of a study in progress."""
-    found = open_project.ask(trials, run)
-    st.text(
-        "\n".join(
-            f"{trial.label}: {page_runs.STATES[trial.run.state]} (run {trial.run.id})"
-            for trial in found
-        )
-    )
 
 
 @current_user.for_leads("start studies")
@@ -191,14 +179,13 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
             )
         text = f"Not possible with this release. {planned.design.obstacle}"
         if possible:
-            text = f"{_plan_text(planned)} Uses {called}, except for what the study varies."
+            arms = planned.design.arms
+            text = (
+                f"{len(arms)} runs, {duration(sum(planned.seconds))} in total: "
+                f"{', '.join(arm.label for arm in arms)}. Uses {called}, except for what the study "
+                "varies."
+            )
         st.text("\n".join(filter(None, [QUESTIONS[study], text, planned.design.caution])))
-
-
-def _plan_text(planned: Planned) -> str:
-    """The runs of a study, and about how long they take together."""
-    labels = ", ".join(arm.label for arm in planned.design.arms)
-    return f"{len(planned.design.arms)} runs, {duration(sum(planned.seconds))} in total: {labels}."
 
 
 def _advanced(numbers: list[int]) -> None:
@@ -216,7 +203,7 @@ def _advanced(numbers: list[int]) -> None:
     with st.container(horizontal=True):
         st.multiselect(
             "Benchmarks",
-            list(known_data()),
+            list(scores.known_data()),
             key=_BENCHMARKS,
             placeholder="None",
             persist_state="session",
@@ -236,7 +223,7 @@ def _advanced(numbers: list[int]) -> None:
 
 def _measured() -> Measured:
     """The benchmarks to run after training."""
-    state, known = st.session_state, known_data()
+    state, known = st.session_state, scores.known_data()
     data = tuple(known[name] for name in state.get(_BENCHMARKS, ()) if name in known)
     return Measured(data, tuple(state.get(_SUITES, ())))
 
@@ -259,29 +246,14 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
 
 def _results(runs: list[Run]) -> None:
     """The results of a study: the newest, unless another one is chosen."""
-    by_id = {run.id: run for run in runs}
     st.header("Results", anchor=False)
-    chosen = st.selectbox(
+    run = training_runs.choose_among(
         "Study",
-        list(by_id),
-        format_func=lambda key: _named(by_id[key]),
-        key=f"study-chosen-{max(by_id)}",  # a new widget when the choices change
+        runs,
+        lambda run: f"{HEADINGS[Study(run.parameters['study'])]}, release {_release(run)}",
+        key="study-chosen",
     )
-    run = by_id[chosen]
     if run.state not in (*UNFINISHED, RunState.DONE):
         busy = any(other.state in UNFINISHED for other in runs)
-        page_runs.stopped(run, again=None if busy else lambda: _again(run))
+        page_runs.stopped(run, again=None if busy else partial(page_runs.start_again, run))
     study_outcome.draw(run)
-
-
-def _named(run: Run) -> str:
-    when = f"{formatting.local(run.created_at):%Y-%m-%d %H:%M}"
-    heading = HEADINGS[Study(run.parameters["study"])]
-    state = page_runs.STATES[run.state]
-    return f"Run {run.id}: {heading}, release {_release(run)}, {when}, {state}"
-
-
-def _again(run: Run) -> None:
-    """Continue a study that stopped; its finished runs are kept."""
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run)

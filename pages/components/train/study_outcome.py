@@ -7,10 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from curation.tables.spreadsheets import csv_bytes
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import page_runs, scores
+from pages.components.shared import page_runs, scores, tables
 from pages.components.shared.charts import plot
 from pages.components.shared.shell import open_project
 from pages.components.train import study_charts
@@ -36,10 +35,6 @@ from training.studies.study_run import benchmark_run, trained_names
 
 RELATIVE, POINTS = "percent", "points"
 
-_PAPER = (
-    "Hollow bars: the paper's results for all-mpnet-base-v2, with other "
-    "training data and tests. Compare the direction, not the size."
-)
 _OF_FIGURE_2 = (
     "The paper tried 10,000 to 200,000 triples. About 150,000 balanced negation and general "
     "ability best."
@@ -59,7 +54,12 @@ def draw(run: Run) -> None:
         _differences(study, rows, arms=[trial.label for trial in found], run=run)
     _table(run, found)
     if rows:
-        _download(run, rows)
+        tables.csv_button(
+            lambda: (FigureRow._fields, [tuple(row) for row in rows]),
+            f"hedgerow-study-{run.id}",
+            key="study-csv",
+            help="Every metric of every run, one per row.",
+        )
     _benchmarks(study, run, found)
     for sentence in run.parameters["told"]:
         st.text(sentence)
@@ -102,7 +102,10 @@ def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str]
     if relative and against is Against.BASE:
         notes.append("Drift has no relative difference from the base encoder, whose drift is 0.")
     if any(row.published for row in found):
-        notes.append(_PAPER)
+        notes.append(
+            "Hollow bars: the paper's results for all-mpnet-base-v2, with other training data and "
+            "tests. Compare the direction, not the size."
+        )
     st.caption(" ".join(notes))
 
 
@@ -158,7 +161,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
             "State": _state(run, trial.run),
             "Triples": trial.run.result.get("triples"),
             "Steps": trial.run.result.get("steps"),
-            "Minutes": _minutes(trial.run),
+            "Minutes": trial.run.result["seconds"] / 60 if "seconds" in trial.run.result else None,
             **{SHORT[figure]: values.get((trial.run.id, figure)) for figure in there},
         }
         for trial in found
@@ -177,10 +180,7 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
                 width=50,
                 help="Opens the results of the run in another tab.",
             ),
-            **{
-                name: st.column_config.NumberColumn(format="localized")
-                for name in ("Triples", "Steps")
-            },
+            **tables.counts(("Triples", "Steps")),
             "Minutes": st.column_config.NumberColumn(format="%.1f"),
             **{
                 SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
@@ -217,11 +217,6 @@ def _state(study: Run, run: Run) -> str:
     return page_runs.STATES[run.state]
 
 
-def _minutes(run: Run) -> float | None:
-    seconds = run.result.get("seconds")
-    return None if seconds is None else seconds / 60
-
-
 def _rests_on(rows: Sequence[FigureRow]) -> None:
     """The number of items behind the metrics; the validation split is the same for all runs."""
     counts = {NAMES[row.figure]: row.n for row in rows if row.n}
@@ -232,17 +227,3 @@ def _rests_on(rows: Sequence[FigureRow]) -> None:
             "Evaluated on the validation split of the release. "
             f"{counted_anchors[0].upper()}{counted_anchors[1:]}.{retrieval}"
         )
-
-
-def _download(run: Run, rows: Sequence[FigureRow]) -> None:
-    st.download_button(
-        "CSV",
-        lambda: csv_bytes(FigureRow._fields, [tuple(row) for row in rows]),
-        f"hedgerow-study-{run.id}.csv",
-        "text/csv",
-        key="study-csv",
-        type="tertiary",
-        icon=":material/download:",
-        on_click="ignore",
-        help="Every metric of every run, one per row.",
-    )

@@ -11,17 +11,15 @@ from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.formatting import duration
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from pages.components.shared import hub, links, page_runs
+from pages.components.shared import hub, links, page_runs, tables
 from pages.components.shared.charts import plot, similarity_bars
-from pages.components.shared.formatting import decimals
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import (
     curves_view,
-    live,
     recipe_editor,
     runs_table,
-    section_choice,
     tradeoff_section,
+    training_runs,
 )
 from training.evaluation.figures import (
     SAMPLE,
@@ -48,8 +46,8 @@ def draw(runs: Sequence[Run]) -> None:
     if not runs:
         links.no_results(
             "No training run has finished yet. Start one under Train.",
-            section=section_choice.TRAIN,
-            key=section_choice.SECTION,
+            section=training_runs.TRAIN,
+            key=training_runs.SECTION,
         )
         st.page_link(
             "pages/compare.py",
@@ -58,11 +56,11 @@ def draw(runs: Sequence[Run]) -> None:
             query_params={"a": DEFAULT_ENCODER, "b": TRAINED_ENCODER},
         )
         return
-    run = section_choice.choose_run({run.id: run for run in runs})
+    run = training_runs.choose_run({run.id: run for run in runs}, title=training_runs.encoder_title)
     if run.state != RunState.DONE:
-        live.stopped(run)
+        training_runs.stopped(run)
         st.header("Progress before it stopped", anchor=False)
-        curves_view.show_encoder(run)
+        curves_view.encoder(run)
         _recipe(run)
         return
     show(run)
@@ -76,7 +74,7 @@ def show(run: Run) -> None:
     _distributions(run)
     tradeoff_section.show(run)
     st.header("Training curves", anchor=False)
-    curves_view.show_encoder(run)
+    curves_view.encoder(run)
     _model(run)
     publish(run)
     _recipe(run)
@@ -188,7 +186,7 @@ def _distributions(run: Run) -> None:
     )
     with st.expander("Show the numbers", icon=":material/table:"):
         st.dataframe(
-            decimals(_numbers(rows, known), signed=["Change"]),
+            tables.decimals(_numbers(rows, known), signed=["Change"]),
             hide_index=True,
             column_config={"Part": st.column_config.TextColumn(width=130)},
         )
@@ -225,12 +223,7 @@ def _model(run: Run) -> None:
     path = open_project.settings().data_folder / run.result["model"]
     if not path.is_dir():
         st.text(f"The model is no longer at {path}.")
-    st.code(
-        "from sentence_transformers import SentenceTransformer\n"
-        f"model = SentenceTransformer({str(path)!r})",
-        language=None,
-        wrap_lines=True,
-    )
+    training_runs.how_to_load(path)
 
 
 def _recipe(run: Run) -> None:
@@ -267,7 +260,7 @@ def _yaml(values: Mapping[str, Any]) -> str:
 
 def _reuse(text: str) -> None:
     recipe_editor.use(text)
-    st.session_state[section_choice.SECTION] = section_choice.TRAIN
+    st.session_state[training_runs.SECTION] = training_runs.TRAIN
 
 
 # -- A finished run's model card, and the form to publish the model on the Hub --------------------

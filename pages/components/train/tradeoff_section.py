@@ -6,16 +6,14 @@ from functools import partial
 import streamlit as st
 
 from curation.formatting import duration
-from curation.tables.spreadsheets import csv_bytes
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
-from pages.components.shared import page_runs
-from pages.components.shared.charts import plot
-from pages.components.shared.charts.negation_and_ability import GENERAL_NAMES
+from pages.components.shared import page_runs, tables
+from pages.components.shared.charts import negation_and_ability, plot
 from pages.components.shared.charts.negation_and_ability import curve as draw_curve
 from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.train.runs_table import FIGURES
+from pages.components.train import runs_table, training_runs
 from training.encoder_run.tradeoff import (
     StsFile,
     request_tradeoff,
@@ -26,35 +24,24 @@ from training.encoder_run.tradeoff_curve import Curve, axes, suggested
 from training.encoder_run.tradeoff_save import Saved, request_save, tradeoff_of, why_not
 from training.evaluation import general_ability
 from training.evaluation.figures import encoder_names
-from training.evaluation.general_ability import WHAT_IT_IS
 
 _PROBLEM = "tradeoff_problem"
-
-_IDEA = (
-    "Training for negation costs some general ability. Averaging the finetuned weights with "
-    "those of the base encoder often keeps most of the gain and recovers most of the loss, "
-    "without training again."
-)
-
-_READING = (
-    "Each point is the same model with a different share of the finetuned weights. Points "
-    "further up are better on negation, and points further right keep more general ability. Choose "
-    "the highest point whose general ability you can accept. The point farthest above the straight "
-    "line between the ends is selected by default."
-)
 
 
 def show(run: Run) -> None:
     """The trade-off of a finished run."""
-    key = run.id
     st.header("Trade-off between negation and general ability", anchor=False)
-    curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), key)
+    curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), run.id)
     if curve is None:
-        st.text(_IDEA)
+        st.text(
+            "Training for negation costs some general ability. Averaging the finetuned weights "
+            "with those of the base encoder often keeps most of the gain and recovers most of the "
+            "loss, without training again."
+        )
     else:
         _curve(run, curve, saved)
-    _under_way(saving, f"saving a model from run {key}")
-    if not _under_way(measuring, f"measuring the trade-off of run {key}"):
+    _under_way(saving, f"saving a model from run {run.id}")
+    if not _under_way(measuring, f"measuring the trade-off of run {run.id}"):
         _offer(run, curve)
     error_messages.show_kept(_PROBLEM)
 
@@ -65,13 +52,8 @@ def _under_way(run: Run | None, title: str) -> bool:
         page_runs.follow(run, title=title)
         return True
     if run is not None and run.state in (RunState.FAILED, RunState.INTERRUPTED):
-        page_runs.stopped(run, again=partial(_again, run))
+        page_runs.stopped(run, again=partial(page_runs.start_again, run))
     return False
-
-
-def _again(run: Run) -> None:
-    with error_messages.kept_for(_PROBLEM):
-        page_runs.start_again(run)
 
 
 def _offer(run: Run, curve: Curve | None) -> None:
@@ -110,10 +92,10 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
     used = sts_now or (file.name if file else "")
     st.text(
         "General ability is measured by retrieval, by the drift of unrelated sentences and by "
-        f"{used}. {WHAT_IT_IS}"
+        f"{used}. {general_ability.WHAT_IT_IS}"
         if used
         else "General ability is measured by retrieval, by the drift of unrelated sentences, and "
-        f"by an STS file if you upload one. {WHAT_IT_IS}"
+        f"by an STS file if you upload one. {general_ability.WHAT_IT_IS}"
     )
     st.file_uploader(
         "STS file",
@@ -152,7 +134,12 @@ def _start(training: int) -> None:
 
 @error_messages.fragment
 def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
-    st.text(_READING)
+    st.text(
+        "Each point is the same model with a different share of the finetuned weights. Points "
+        "further up are better on negation, and points further right keep more general ability. "
+        "Choose the highest point whose general ability you can accept. The point farthest above "
+        "the straight line between the ends is selected by default."
+    )
     general, negation = axes(curve)
     if not general or not negation:
         st.text("Too few anchors are held out to measure a curve.")
@@ -170,7 +157,12 @@ def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
     with where:
         plot.chart_to_save(
             partial(
-                draw_curve, curve, general=x, negation=y, negation_name=FIGURES[y][0], share=share
+                draw_curve,
+                curve,
+                general=x,
+                negation=y,
+                negation_name=runs_table.FIGURES[y][0],
+                share=share,
             ),
             name="trade-off",
             alt_text="Negation against general ability for every share of finetuned weights",
@@ -188,7 +180,7 @@ def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, s
             negation,
             default=negation[0],
             required=True,
-            format_func=lambda name: FIGURES[name][0],
+            format_func=lambda name: runs_table.FIGURES[name][0],
             key=f"tradeoff-y-{curve.run}",
         )
         if len(general) == 1:
@@ -198,7 +190,7 @@ def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, s
             general,
             default=general[0],
             required=True,
-            format_func=lambda name: GENERAL_NAMES[name],
+            format_func=lambda name: negation_and_ability.GENERAL_NAMES[name],
             key=f"tradeoff-x-{curve.run}",
         )
     return x or general[0], y or negation[0]
@@ -216,7 +208,7 @@ def _figures(curve: Curve, share: float) -> list[dict[str, str]]:
         {"Metric": name}
         | {title: form.format(figures[key]) for title, figures in columns.items()}
         | {"Items": f"{curve.counts[key]:,} {things}" if key in curve.counts else ""}
-        for key, (name, form, things, _) in FIGURES.items()
+        for key, (name, form, things, _) in runs_table.FIGURES.items()
         if all(key in figures for figures in columns.values())
     ]
 
@@ -260,12 +252,7 @@ def _start_saving(training: int, share: float) -> None:
 
 def _place(run: Run, model: Saved) -> None:
     """The folder of a saved model, and a link to compare it with the base encoder."""
-    st.code(
-        "from sentence_transformers import SentenceTransformer\n"
-        f"model = SentenceTransformer({str(model.folder)!r})",
-        language=None,
-        wrap_lines=True,
-    )
+    training_runs.how_to_load(model.folder)
     st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
     base = open_project.ask(encoder_names, run).before
     if base is not None:
@@ -290,12 +277,10 @@ def _numbers(curve: Curve) -> None:
             [{"Share": share} | dict(zip(names, values, strict=True)) for share, *values in rows],
             hide_index=True,
         )
-        st.download_button(
-            "Download CSV",
-            lambda: csv_bytes(["share", *names], rows),
-            f"hedgerow-trade-off-run-{curve.training}.csv",
-            "text/csv",
+        tables.csv_button(
+            lambda: (["share", *names], rows),
+            f"hedgerow-trade-off-run-{curve.training}",
             key=f"tradeoff-csv-{curve.run}",
-            icon=":material/download:",
-            on_click="ignore",
+            label="Download CSV",
+            type="secondary",
         )

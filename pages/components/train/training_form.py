@@ -11,8 +11,7 @@ from curation.release.freezing import get_release, release_numbers
 from curation.release.overlap_results import OverlapWithTest, description
 from db.errors import HedgerowError
 from pages.components.shared import links, overlap_found, page_runs
-from pages.components.shared.shell import current_user, error_messages, open_project
-from pages.components.shared.shell.count_cache import CachedCounts, follow_making
+from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
 from pages.components.train import recipe_editor, recipe_parts
 from training.benchmarks.contamination import bundled_texts_description
 from training.data.families import Composition, composition, composition_now
@@ -89,7 +88,7 @@ def _holds(text: str) -> bool:
 
 
 def _nothing_to_train_on(wanted: TrainingPlan) -> None:
-    if CachedCounts().empty:
+    if count_cache.CachedCounts().empty:
         links.no_variants()
         return
     with st.container(border=True, key="train-empty"):
@@ -120,13 +119,9 @@ def _plan_text(data: TrainingPlan, text: str, *, busy: bool) -> tuple[str, bool]
     return " ".join([*sentences, *cautions(planned.recipe)]), True
 
 
-def _has_several_sources() -> bool:
-    return len(open_project.ask(sources_in_use)) > 1
-
-
 def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
     """Link to the Release page: to choose sources, or when the newest release is out of date."""
-    if not numbers and _has_several_sources():
+    if not numbers and (len(open_project.ask(sources_in_use)) > 1):
         _create_a_release("To train on some sources only, create a release of them first.")
     if not numbers or wanted.release != numbers[0]:
         return
@@ -206,7 +201,7 @@ def overlap_lines(number: int | None, *, held: bool) -> None:
     found = overlap_found.compared(release)
     bundled = overlap_found.bundled_texts_compared() if held else []
     if found is None or bundled is None:
-        follow_making("Comparing the release with the benchmarks' texts …")
+        count_cache.follow_making("Comparing the release with the benchmarks' texts …")
         return
     with st.container(key="train-overlap", gap="xxsmall"):
         for line in overlap_sentences(found):

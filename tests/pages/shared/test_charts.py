@@ -14,7 +14,7 @@ from pages.components.benchmarks.outcome_charts import Box, PartBar, shares_of
 from pages.components.compare import figures as group_charts
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.histogram_charts import CUT, FILL, KEPT, character_axis
-from pages.components.shared.charts import negation_and_ability, shares, similarity_bars
+from pages.components.shared.charts import grammar, negation_and_ability, shares, similarity_bars
 from pages.components.shared.charts.negation_and_ability import Dot, scatter
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.charts.shares import HeatCell
@@ -246,7 +246,7 @@ def test_a_sentence_of_usual_length_is_shown_whole_and_its_label_is_next_to_its_
     (label,) = {row["pair"] for row in rows(chart)}
     assert label.split() == sentence.split()
     axis = chart.to_dict()["layer"][0]["encoding"]["y"]["axis"]
-    assert axis["labelOffset"] == -label.count("\n") * similarity_bars.LINE / 2
+    assert axis["labelOffset"] == -label.count("\n") * grammar.LINE / 2
 
 
 @pytest.mark.parametrize(("lowest", "start"), [(0.72, 0.7), (0.95, 0.9), (1.0, 0.9), (-0.25, -0.3)])

@@ -20,7 +20,8 @@ from curation.taxonomy.built_in import TAXONOMY
 from db.models import Run
 from pages.components.shared import formatting, overlap_found, page_runs
 from pages.components.shared.charts.palette import DARK, ERRORS, LIGHT, Palette
-from pages.components.shared.formatting import MAX_WORDS, decimals, diff, percentages, plain
+from pages.components.shared.formatting import MAX_WORDS, diff, plain
+from pages.components.shared.tables import decimals, percentages
 from tests.support.checkout import ROOT
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 from tests.support.hostile import TEXTS, stored

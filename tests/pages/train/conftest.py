@@ -19,8 +19,8 @@ from db.settings import HUB_TOKEN, Settings
 from pages.components.shared import page_runs
 from pages.components.shared.shell.open_project import tell
 from pages.components.train import language_sections as language_choice
-from pages.components.train import section_choice
-from pages.components.train.section_choice import SECTION, TRAIN
+from pages.components.train import training_runs
+from pages.components.train.training_runs import SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.looks import opened
 from tests.support.databases import Fill
@@ -40,7 +40,7 @@ def page(section: str = TRAIN, **address: str) -> AppTest:
 def language_page(section: str = language_choice.TRAIN, **state: object) -> AppTest:
     return opened(
         "train",
-        {section_choice.SIDE: section_choice.LANGUAGE, language_choice.SECTION: section} | state,
+        {training_runs.SIDE: training_runs.LANGUAGE, language_choice.SECTION: section} | state,
     )
 
 

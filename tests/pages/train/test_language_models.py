@@ -15,7 +15,7 @@ from db.runs import get_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask
 from pages.components.train.language_sections import ARMS, PROVIDER, RESULTS, TRAIN
-from pages.components.train.section_choice import NEVIR
+from pages.components.train.training_runs import NEVIR
 from tests.pages.conftest import Wording, unsafe_texts
 from tests.pages.looks import change, charts, newest, page_text, use
 from tests.pages.train.conftest import HOSTILE, add_metrics, language_page, page

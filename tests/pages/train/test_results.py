@@ -14,7 +14,7 @@ from db.runs import create_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask, tell
 from pages.components.train import tradeoff_section
-from pages.components.train.section_choice import RESULTS, RUNS, SECTION, STUDIES, TRAIN
+from pages.components.train.training_runs import RESULTS, RUNS, SECTION, STUDIES, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import Wording, unsafe_texts
 from tests.pages.looks import change, charts, newest, page_text

@@ -26,7 +26,7 @@ from db.settings import HUB_TOKEN, load_settings
 from pages.components.shared import page_runs
 from pages.components.shared.shell.open_project import ask, tell
 from pages.components.train.recipe_editor import OWN, PRESET
-from pages.components.train.section_choice import RESULTS, SECTION, STUDIES, TRAIN
+from pages.components.train.training_runs import RESULTS, SECTION, STUDIES, TRAIN
 from tests.cli.commands import complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.pages.conftest import Wording, unsafe_texts

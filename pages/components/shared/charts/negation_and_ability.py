@@ -9,20 +9,29 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
+from pages.components.shared.charts.grammar import layered, spaced, tips
 from pages.components.shared.charts.palette import palette
 from training.encoder_run.tradeoff_curve import KEPT, Curve, SharePoint
 from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import STS
 
-SCATTER_HEIGHT = 400
-SCATTER_ROOM = 30
-"""Height in pixels, and space for labels between the points and the frame."""
+SCATTER_HEIGHT, HEIGHT = 400, 360
+"""Pixels, axes included."""
+
+SCATTER_ROOM, ROOM = 30, 28
+"""Pixels between the points and the frame, for labels."""
 
 LONGEST_LABEL = 180
 """Largest width of a name in pixels, to leave space for the points in a narrow window."""
 
-DOTS_NEAR = (0.12, 0.06)
+DOTS_NEAR, NEAR = (0.12, 0.06), (0.09, 0.07)
 """Smallest distance between two labels, as shares of the chart's width and height."""
+
+GENERAL_NAMES: Mapping[str, str] = {
+    RETRIEVAL: "Retrieval (MRR@10)",
+    STS: "STS (Spearman)",
+    KEPT: "1 − drift",
+}
 
 
 class Dot(NamedTuple):
@@ -42,31 +51,37 @@ class Dot(NamedTuple):
 def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> alt.LayerChart:
     """Negation against general ability: the gains and costs of finetuning.
 
+    A label that would cover another one is left out, those of published models first.
+
     Args:
         negation, general: axis titles.
     """
     colours = palette(dark=dark)
-    labels = _model_labels(dots)
     names = ("measured", "published")
     kinds = [name for at, name in enumerate(names) if any(dot.published == at for dot in dots)]
-    table = pd.DataFrame(
-        [
-            {**dot._asdict(), "label": label, "kind": names[dot.published]}
-            for dot, label in zip(dots, labels, strict=True)
-        ]
-    )
+    places = [(dot.general, dot.negation) for dot in dots]
+    labelled = spaced(places, lambda at: dots[at].published, DOTS_NEAR)
+    table = [
+        {
+            **dot._asdict(),
+            "label": dot.model if at in labelled else "",
+            "kind": names[dot.published],
+        }
+        for at, dot in enumerate(dots)
+    ]
+    roomy = alt.Scale(zero=False, nice=False, padding=SCATTER_ROOM)
     axes: dict[str, Any] = {
-        "x": alt.X("general:Q", title=general.lower(), scale=_roomy()),
-        "y": alt.Y("negation:Q", title=negation, scale=_roomy()),
+        "x": alt.X("general:Q", title=general.lower(), scale=roomy),
+        "y": alt.Y("negation:Q", title=negation, scale=roomy),
     }
-    base = alt.Chart(table).encode(
+    base = alt.Chart(pd.DataFrame(table)).encode(
         **axes,
-        tooltip=[
-            alt.Tooltip("model:N", title="Model"),
-            alt.Tooltip("kind:N", title="Score"),
-            alt.Tooltip("negation:Q", title="Negation", format=".1f"),
-            alt.Tooltip("general:Q", title="General", format=".1f"),
-        ],
+        tooltip=tips(
+            ("model:N", "Model"),
+            ("kind:N", "Score"),
+            ("negation:Q", "Negation", ".1f"),
+            ("general:Q", "General", ".1f"),
+        ),
     )
     above = alt.Legend(title=None, orient="top", labelColor=colours.ink, values=kinds)
 
@@ -81,69 +96,20 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
     words = base.mark_text(
         align="left", dx=10, dy=-8, fontSize=12, limit=LONGEST_LABEL, color=colours.ink
     ).encode(text="label:N")
-    layers: list[Any] = [points, words]
-    if trails := _trails(dots):
-        line = (
-            alt.Chart(pd.DataFrame(trails))
-            .mark_line(color=colours.quiet, strokeWidth=1.5, strokeDash=[4, 3])
-            .encode(**axes, detail="trail:N")
-        )
-        layers.insert(0, line)
-    chart: Any = alt.layer(*layers).properties(height=SCATTER_HEIGHT)
-    return chart
-
-
-def _roomy() -> alt.Scale:
-    return alt.Scale(zero=False, nice=False, padding=SCATTER_ROOM)
-
-
-def _trails(dots: Sequence[Dot]) -> list[dict[str, Any]]:
-    """Both ends of the lines from base models to the models trained from them."""
+    # From base models to the models trained from them.
     measured = {dot.model: dot for dot in dots if not dot.published}
-    return [
+    trails = [
         {"trail": dot.model, "general": end.general, "negation": end.negation}
         for dot in measured.values()
         if dot.start in measured and dot.start != dot.model
         for end in (measured[dot.start], dot)
     ]
-
-
-def _model_labels(dots: Sequence[Dot]) -> list[str]:
-    """A label for each point, measured ones first; '' where it would cover another label."""
-    spans = [
-        max(values) - min(values) or 1.0
-        for values in ([dot.general for dot in dots], [dot.negation for dot in dots])
-    ]
-    shown: list[int] = []
-    for at in sorted(range(len(dots)), key=lambda at: dots[at].published):
-        if not any(_dots_near(dots[at], dots[other], spans) for other in shown):
-            shown.append(at)
-    return [dot.model if at in shown else "" for at, dot in enumerate(dots)]
-
-
-def _dots_near(one: Dot, other: Dot, spans: Sequence[float]) -> bool:
-    across = abs(one.general - other.general) / spans[0]
-    up = abs(one.negation - other.negation) / spans[1]
-    return across < DOTS_NEAR[0] and up < DOTS_NEAR[1]
-
-
-# -- Negation against general ability for every share of finetuned weights, as a curve ------------
-
-
-HEIGHT = 360
-"""Pixels, axes included."""
-
-ROOM = 28
-"""Pixels between the points and the frame, for labels."""
-
-NEAR = (0.09, 0.07)
-"""Smallest distance between two labels, as shares of the curve's width and height."""
-
-GENERAL_NAMES: Mapping[str, str] = {
-    RETRIEVAL: "Retrieval (MRR@10)",
-    STS: "STS (Spearman)",
-    KEPT: "1 − drift",
-}
+    lines = [
+        alt.Chart(pd.DataFrame(trails))
+        .mark_line(color=colours.quiet, strokeWidth=1.5, strokeDash=[4, 3])
+        .encode(**axes, detail="trail:N")
+    ] * bool(trails)
+    return layered(*lines, points, words, height=SCATTER_HEIGHT)
 
 
 def curve(
@@ -163,44 +129,50 @@ def curve(
         share: the share of the marked point.
     """
     colours = palette(dark=dark)
-    ability = [point.value(general) for point in measured.points]
+    places = [(point.value(general), point.value(negation)) for point in measured.points]
+
+    def rank(at: int) -> tuple[int, int]:
+        """The marked point comes first, then the ends, then the model that the run saved."""
+        own = measured.points[at].share
+        weight = (own == share) * 4 + (own in (0, 1)) * 2 + (own == measured.own_share)
+        return -weight, at
+
+    labelled = spaced(places, rank, NEAR)
+    ability = [across for across, _ in places]
     middle = (min(ability) + max(ability)) / 2  # a long label on its right would leave the chart
-    rows = [
+    table = [
         {
             "share": point.share,
-            "general": point.value(general),
-            "negation": point.value(negation),
+            "general": across,
+            "negation": up,
             "end": point.share == 0,
-            "inward": point.share in (0, 1, measured.own_share) and point.value(general) > middle,
+            "inward": point.share in (0, 1, measured.own_share) and across > middle,
             "chosen": point.share == share,
+            "label": _name(measured, point) if at in labelled else "",
         }
-        for point in measured.points
+        for at, (point, (across, up)) in enumerate(zip(measured.points, places, strict=True))
     ]
-    labels = _share_labels(
-        measured, [(row["general"], row["negation"]) for row in rows], share=share
-    )
-    table = [row | {"label": label} for row, label in zip(rows, labels, strict=True)]
     name = GENERAL_NAMES[general]
+    roomy = alt.Scale(zero=False, nice=False, padding=ROOM)
     base = alt.Chart(alt.Data(values=table)).encode(
         x=alt.X(
             "general:Q",
             title=f"general ability: {name}",
             axis=alt.Axis(format=".3~f"),
-            scale=alt.Scale(zero=False, nice=False, padding=ROOM),
+            scale=roomy,
         ),
         y=alt.Y(
             "negation:Q",
             title=f"negation: {negation_name.lower()}",
             axis=alt.Axis(format=".3~p"),
-            scale=alt.Scale(zero=False, nice=False, padding=ROOM),
+            scale=roomy,
         ),
-        tooltip=[
-            alt.Tooltip("share:Q", title="Share", format="~g"),
-            alt.Tooltip("negation:Q", title=negation_name, format=".1%"),
-            alt.Tooltip("general:Q", title=name, format=".3f"),
-        ],
+        tooltip=tips(
+            ("share:Q", "Share", "~g"),
+            ("negation:Q", negation_name, ".1%"),
+            ("general:Q", name, ".3f"),
+        ),
     )
-    line = base.mark_line(color=colours.quiet, strokeWidth=1.5).encode(order="share:Q")
     ring = base.transform_filter("datum.chosen").mark_point(
         size=380, strokeWidth=2.5, color=colours.ink, opacity=1
     )
@@ -208,53 +180,20 @@ def curve(
         color=alt.condition("datum.end", alt.value(colours.before), alt.value(colours.after)),
         shape=alt.condition("datum.end", alt.value("square"), alt.value("circle")),
     )
-    labelled = base.encode(text="label:N")
     style: dict[str, Any] = {"baseline": "bottom", "dy": -6, "fontSize": 12, "color": colours.ink}
-    words = [
-        labelled.transform_filter("!datum.inward").mark_text(align="left", dx=9, **style),
-        labelled.transform_filter("datum.inward").mark_text(align="right", dx=-9, **style),
-    ]
-    drawn: Any = alt.layer(line, ring, points, *words).properties(height=HEIGHT)
-    return drawn
-
-
-def _share_labels(
-    measured: Curve, places: Sequence[tuple[float, float]], *, share: float
-) -> list[str]:
-    """A label for each point; "" where it would cover the label of a more important one."""
-    spans = [max(values) - min(values) or 1.0 for values in zip(*places, strict=True)]
-    order = sorted(
-        range(len(places)), key=lambda at: (-_weight(measured, measured.points[at], share), at)
-    )
-    shown: list[int] = []
-    for at in order:
-        if not any(_places_near(places[at], places[other], spans) for other in shown):
-            shown.append(at)
-    return [
-        _name(measured, point) if at in shown else "" for at, point in enumerate(measured.points)
-    ]
-
-
-def _weight(measured: Curve, point: SharePoint, share: float) -> int:
-    return (
-        (point.share == share) * 4
-        + (point.share in (0, 1)) * 2
-        + (point.share == measured.own_share)
-    )
-
-
-def _places_near(
-    one: tuple[float, float], other: tuple[float, float], spans: Sequence[float]
-) -> bool:
-    return all(
-        abs(a - b) / span < limit for a, b, span, limit in zip(one, other, spans, NEAR, strict=True)
+    texts = base.encode(text="label:N")
+    return layered(
+        base.mark_line(color=colours.quiet, strokeWidth=1.5).encode(order="share:Q"),
+        ring,
+        points,
+        texts.transform_filter("!datum.inward").mark_text(align="left", dx=9, **style),
+        texts.transform_filter("datum.inward").mark_text(align="right", dx=-9, **style),
+        height=HEIGHT,
     )
 
 
 def _name(measured: Curve, point: SharePoint) -> str:
     if point.share == 0:
         return "0: before"
-    what = {1.0: "finetuned"}.get(point.share, "")
-    if point.share == measured.own_share:
-        what = f"after, run {measured.training}"
-    return f"{point.share:g}: {what}" if what else f"{point.share:g}"
+    what = {1.0: "finetuned", measured.own_share: f"after, run {measured.training}"}
+    return f"{point.share:g}: {what[point.share]}" if point.share in what else f"{point.share:g}"

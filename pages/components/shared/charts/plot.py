@@ -29,7 +29,16 @@ Chart = (
 )
 
 
-def chart(drawn: Chart, *, alt: str, **more: Any) -> Any:
+Draw = Callable[..., Chart]
+"""Draws a chart; called with ``dark``, whether the page is dark."""
+
+
+def is_dark() -> bool:
+    """Whether the page is dark."""
+    return st.context.theme.type == "dark"
+
+
+def chart(draw: Draw, *, alt: str, **more: Any) -> Any:
     """Draw a chart with its text in the page's text colour. Streamlit's grey is hard to read.
 
     Args:
@@ -39,8 +48,8 @@ def chart(drawn: Chart, *, alt: str, **more: Any) -> Any:
     Returns:
         The result of ``st.altair_chart``.
     """
-    ink = palette(dark=st.context.theme.type == "dark").ink
-    readable = drawn.configure_axis(labelColor=ink, titleColor=ink)
+    ink = palette(dark=is_dark()).ink
+    readable = draw(dark=is_dark()).configure_axis(labelColor=ink, titleColor=ink)
     readable = readable.configure_legend(labelColor=ink, titleColor=ink)
     if readable.padding is altair.Undefined:  # Streamlit would leave 20 pixels below
         # The label of the highest tick is half above the chart.
@@ -80,41 +89,32 @@ _CONVERTER = Path(__file__).with_name("convert.py")
 
 MIME = {"svg": "image/svg+xml", "png": "image/png"}
 
-Drawn = altair.Chart | altair.LayerChart | altair.ConcatChart
 
-Draw = Callable[[], Drawn]
-"""Draws the chart in its light colours."""
-
-
-def chart_to_save(draw: Callable[..., Drawn], *, name: str, alt_text: str) -> None:
+def chart_to_save(draw: Draw, *, name: str, alt_text: str) -> None:
     """A chart in the page's colours, and the two buttons that save it.
 
     Args:
-        draw: draws the chart; called with ``dark``, whether the page is dark.
         name: the chart's name, unique on the page. It must not contain user text.
         alt_text: a description for people who cannot see the chart.
     """
-    dark = st.context.theme.type == "dark"
-    chart(draw(dark=dark), alt=alt_text, key=f"chart-{name}")
-    save_buttons(partial(draw, dark=False), name=name, key=f"save-{name}")
+    chart(draw, alt=alt_text, key=f"chart-{name}")
+    save_buttons(draw, name=name)
 
 
-def save_buttons(draw: Draw, *, name: str, key: str) -> None:
+def save_buttons(draw: Draw, *, name: str) -> None:
     """Two buttons that save a chart. It is drawn and converted only when one is pressed.
 
     Args:
-        draw: draws the chart in its light colours.
-        name: the file's name without its ending. It must not contain user text.
-        key: the key of the two buttons, unique on the page.
+        name: the file's name without its ending, unique on the page. It must not contain user text.
     """
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         for kind, mime in MIME.items():
             st.download_button(
                 kind.upper(),
-                data=_converter(draw, kind),
+                data=partial(_saved, draw, kind),
                 file_name=f"hedgerow-{name}.{kind}",
                 mime=mime,
-                key=f"{key}-{kind}",
+                key=f"save-{name}-{kind}",
                 type="tertiary",
                 icon=":material/download:",
                 on_click="ignore",
@@ -122,11 +122,11 @@ def save_buttons(draw: Draw, *, name: str, key: str) -> None:
             )
 
 
-def _converter(draw: Draw, kind: str) -> Callable[[], bytes]:
-    return lambda: as_svg(draw()).encode() if kind == "svg" else as_png(draw())
+def _saved(draw: Draw, kind: str) -> bytes:
+    return _converted(draw(dark=False), kind)
 
 
-def as_svg(chart: Drawn) -> str:
+def as_svg(chart: Chart) -> str:
     """The chart as an SVG document; texts in it are escaped.
 
     Raises:
@@ -135,7 +135,7 @@ def as_svg(chart: Drawn) -> str:
     return _converted(chart, "svg").decode()
 
 
-def as_png(chart: Drawn) -> bytes:
+def as_png(chart: Chart) -> bytes:
     """The chart as a PNG of ``SCALE`` times its size.
 
     Raises:
@@ -144,7 +144,7 @@ def as_png(chart: Drawn) -> bytes:
     return _converted(chart, "png")
 
 
-def _converted(chart: Drawn, kind: str) -> bytes:
+def _converted(chart: Chart, kind: str) -> bytes:
     # The version of Vega-Lite that Altair writes, as '6.1'.
     version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     command = [sys.executable, "-P", str(_CONVERTER), kind, version, str(SCALE)]
@@ -170,7 +170,7 @@ def _printable(value: Any) -> Any:
     return [_printable(part) for part in value] if isinstance(value, list) else value
 
 
-def _on_paper(chart: Drawn) -> dict[str, Any]:
+def _on_paper(chart: Chart) -> dict[str, Any]:
     """The chart's specification with a fixed size, a white background and its own fonts."""
     with altair.data_transformers.enable("default", max_rows=None):
         spec = chart.to_dict()

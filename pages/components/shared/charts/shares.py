@@ -11,6 +11,14 @@ import altair as alt
 import pandas as pd
 
 from curation.diagnostics.acceptance import Outcomes
+from pages.components.shared.charts.grammar import (
+    colours_of,
+    layered,
+    numbers,
+    plain_axis,
+    slanted_heads,
+    tips,
+)
 from pages.components.shared.charts.palette import palette
 
 BAR, CELL = 22, 42
@@ -65,68 +73,38 @@ def heat_map(
             "column:N",
             sort=None,
             title=None,
-            axis=alt.Axis(
-                orient="top",
-                labelAngle=SLOPE,
-                labelAlign="left",
-                labelLimit=200,
-                ticks=False,
-                domain=False,
-                labelColor=colours.ink,
-                labelPadding=6,
-                labelFlush=False,
-                labelOverlap=False,
-            ),
+            axis=slanted_heads(angle=SLOPE, limit=200, labelColor=colours.ink),
         ),
         y=_names("row", colours.ink),
     )
-    most = max([0.01, *(value["share"] for value in values if isinstance(value["share"], float))])
+    most = max([0.01, *(cell.number / cell.of for cell in cells if cell.of)])
     rectangles = base.mark_rect(cornerRadius=3, stroke=colours.paper, strokeWidth=2).encode(
         color=alt.Color(
             "share:Q",
-            scale=alt.Scale(
-                domain=[0, most], range=[colours.sequential[0], *colours.sequential[1:]]
-            ),
+            scale=alt.Scale(domain=[0, most], range=list(colours.sequential)),
             legend=None,
         ),
-        tooltip=[
-            alt.Tooltip("row:N", title="Group"),
-            alt.Tooltip("column:N", title=heading),
-            alt.Tooltip("number:Q", title=counted, format=","),
-            alt.Tooltip("of:Q", title=of, format=","),
-            alt.Tooltip("share:Q", title="Share", format=".2%"),
-        ],
+        tooltip=tips(
+            ("row:N", "Group"),
+            ("column:N", heading),
+            ("number:Q", counted, ","),
+            ("of:Q", of, ","),
+            ("share:Q", "Share", ".2%"),
+        ),
     )
-    numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="label:N")
-    shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
-    chart = _in_rows([rectangles, numbers, shares], CELL)
-    # Space for the last, slanted header.
-    return chart.properties(padding={"top": 6, "right": 30, "bottom": 5})
-
-
-def _in_rows(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
-    """Layer the charts, with this row height in pixels."""
-    chart: Any = alt.layer(*layers).properties(height=alt.Step(height))
-    return chart
+    return layered(
+        rectangles,
+        base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="label:N"),
+        base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N"),
+        height=alt.Step(CELL),
+        padding={"top": 6, "right": 30, "bottom": 5},  # space for the last, slanted header
+    )
 
 
 def _names(field: str, ink: str) -> alt.Y:
     """A row for each value, in the order of the data."""
-    return alt.Y(
-        f"{field}:N",
-        sort=None,
-        title=None,
-        axis=alt.Axis(
-            labelLimit=190,
-            labelColor=ink,
-            labelOverlap=False,
-            labelFlush=False,
-            labelPadding=8,
-            ticks=False,
-            domain=False,
-            grid=False,
-        ),
-    )
+    axis = plain_axis(labelLimit=190, labelColor=ink, labelFlush=False, labelPadding=8, grid=False)
+    return alt.Y(f"{field}:N", sort=None, title=None, axis=axis)
 
 
 def ranking(
@@ -159,17 +137,14 @@ def ranking(
             axis=alt.Axis(format=",d", tickCount=5, tickMinStep=1),
         ),
         y=_names("value", ink),
-        tooltip=[
-            alt.Tooltip("value:N", title=name.capitalize()),
-            alt.Tooltip("number:Q", title="Variants", format=","),
-            alt.Tooltip("share:Q", title=f"Share of all {name}s", format=".1%"),
-        ],
+        tooltip=tips(
+            ("value:N", name.capitalize()),
+            ("number:Q", "Variants", ","),
+            ("share:Q", f"Share of all {name}s", ".1%"),
+        ),
     )
     bars = base.mark_bar(color=colour, height=14)
-    numbers = base.mark_text(align="left", baseline="middle", dx=4, color=ink).encode(
-        text=alt.Text("number:Q", format=",")
-    )
-    return _in_rows([bars, numbers], BAR)
+    return layered(bars, numbers(base, ink, "number:Q", ",", dx=4), height=alt.Step(BAR))
 
 
 OUTCOMES = {
@@ -190,27 +165,13 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
     """
     colours = palette(dark=dark)
     decided = {name: found for name, found in groups.items() if found.decided}
-    values: list[dict[str, Any]] = []
-    for name, found in decided.items():
-        start = 0.0
-        for place, (key, outcome) in enumerate(OUTCOMES.items()):
-            share = getattr(found, key) / found.decided
-            values.append(
-                {
-                    "group": name,
-                    "outcome": outcome,
-                    "number": getattr(found, key),
-                    "share": share,
-                    "start": start,
-                    "end": start + share,
-                    "place": place,
-                }
-            )
-            start += share
-    scale = alt.Scale(
-        domain=list(OUTCOMES.values()),
-        range=[colours.after, colours.types["phrase"], colours.quiet, colours.before],
-    )
+    values = [
+        part | {"group": name}
+        for name, found in decided.items()
+        for part in stacked(
+            {outcome: getattr(found, key) for key, outcome in OUTCOMES.items()}, found.decided
+        )
+    ]
     y = _names("group", colours.ink)
     bars = (
         alt.Chart(pd.DataFrame(values))
@@ -224,27 +185,43 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
             ),
             x2="end:Q",
             y=y,
-            color=alt.Color(
+            color=colours_of(
                 "outcome:N",
-                scale=scale,
-                title=None,
-                legend=alt.Legend(orient="top", symbolType="square", columns=2),
+                list(OUTCOMES.values()),
+                [colours.after, colours.types["phrase"], colours.quiet, colours.before],
+                alt.Legend(title=None, orient="top", symbolType="square", columns=2),
             ),
-            tooltip=[
-                alt.Tooltip("group:N", title="Group"),
-                alt.Tooltip("outcome:N", title="Outcome"),
-                alt.Tooltip("number:Q", title="Variants", format=","),
-                alt.Tooltip("share:Q", title="Share", format=".1%"),
-            ],
+            tooltip=tips(
+                ("group:N", "Group"),
+                ("outcome:N", "Outcome"),
+                ("number:Q", "Variants", ","),
+                ("share:Q", "Share", ".1%"),
+            ),
         )
     )
     ends = [
         {"group": name, "start": 1, "label": f"{found.acceptance:.1%}"}
         for name, found in decided.items()
     ]
-    numbers = (
-        alt.Chart(pd.DataFrame(ends))
-        .mark_text(align="left", baseline="middle", dx=5, color=colours.ink)
-        .encode(x=alt.X("start:Q"), y=y, text="label:N")
-    )
-    return _in_rows([bars, numbers], BAR)
+    whole = alt.Chart(pd.DataFrame(ends)).encode(x=alt.X("start:Q"), y=y)
+    return layered(bars, numbers(whole, colours.ink, "label:N"), height=alt.Step(BAR))
+
+
+def stacked(numbers: Mapping[str, int], of: int) -> list[dict[str, Any]]:
+    """The parts of a bar from left to right: their shares of ``of``, and where they lie."""
+    parts: list[dict[str, Any]] = []
+    start = 0.0
+    for outcome, number in numbers.items():
+        end = start + number / of
+        parts.append(
+            {
+                "outcome": outcome,
+                "number": number,
+                "share": number / of,
+                "start": start,
+                "middle": (start + end) / 2,
+                "end": min(1.0, end),
+            }
+        )
+        start = end
+    return parts

@@ -22,7 +22,6 @@ from curation.decisions.roles import Actor, Role, acting_role, allows, set_who_a
 from curation.decisions.signing_in import claims_of, sign_in
 from db.errors import HedgerowError
 from pages.components.shared import formatting
-from pages.components.shared.formatting import plain
 from pages.components.shared.shell import error_messages, open_project
 
 _NAME = "reviewer_name"
@@ -35,15 +34,6 @@ _CAME_FOR = "hedgerow_came_for"
 _KEPT = "press-kept-for-a-name"
 _CHANGE, _NAMED = "change-name", "name-just-given"
 """Whether the form for another name is open, and whether a name was just entered in it."""
-
-_NO_SIGN_IN = (
-    "HEDGEROW_SIGN_IN_LEADS is set, but .streamlit/secrets.toml has no section [auth]; add it and "
-    "restart Hedgerow."
-)
-_NO_LEADS = (
-    ".streamlit/secrets.toml has a section [auth], but no setting names the leads; set "
-    "HEDGEROW_SIGN_IN_LEADS and restart Hedgerow."
-)
 
 
 @st.cache_resource(show_spinner=False)
@@ -60,9 +50,15 @@ def _providers() -> tuple[str, ...] | None:
     if not found and not (settings.sign_in_leads or settings.sign_in_reviewers):
         return None
     if not found:
-        raise HedgerowError(_NO_SIGN_IN)
+        raise HedgerowError(
+            "HEDGEROW_SIGN_IN_LEADS is set, but .streamlit/secrets.toml has no section [auth]; "
+            "add it and restart Hedgerow."
+        )
     if not settings.sign_in_leads:
-        raise HedgerowError(_NO_LEADS)
+        raise HedgerowError(
+            ".streamlit/secrets.toml has a section [auth], but no setting names the leads; set "
+            "HEDGEROW_SIGN_IN_LEADS and restart Hedgerow."
+        )
     named = [key for key, value in found.items() if isinstance(value, Mapping)]
     return tuple(key for key in named if key != "client_kwargs") or ("",)
 
@@ -115,7 +111,7 @@ def _ask_to_sign_in(page: st.Page) -> None:
     st.title("Hedgerow", anchor=False)
     st.write("Sign in to read and review this project.")
     for name in _providers() or ():
-        label = f"Sign in with {plain(name)}" if name else "Sign in"
+        label = f"Sign in with {formatting.plain(name)}" if name else "Sign in"
         if st.button(label, key=f"sign-in-{name}", type="primary"):
             try:
                 st.login(name or None)
@@ -162,10 +158,6 @@ def _take_name(name: str) -> None:
     st.session_state[_NAME], st.session_state[_ID] = reviewer.name, reviewer.id
 
 
-def _is_known(name: str) -> bool:
-    return open_project.ask(is_person, name)
-
-
 def _by_name() -> None:
     """Show the current name in the sidebar, with a form to change it.
 
@@ -174,7 +166,7 @@ def _by_name() -> None:
     """
     if _ID not in st.session_state:
         name = open_project.settings().reviewer or unquote(st.context.cookies.get(_COOKIE, ""))
-        if name and (name == open_project.settings().reviewer or _is_known(name)):
+        if name and (name == open_project.settings().reviewer or open_project.ask(is_person, name)):
             try:
                 _take_name(name)
             except HedgerowError as error:

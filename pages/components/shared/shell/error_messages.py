@@ -81,6 +81,12 @@ def show_kept(place: str) -> None:
         show(sentence, key=place)
 
 
+def show_once(key: str) -> None:
+    """Show, once, the text with this key of the session."""
+    if message := st.session_state.pop(key, ""):
+        st.text(message)
+
+
 def has_kept(place: str) -> bool:
     """Whether ``show_kept`` has a sentence to show."""
     return _kept(place) in st.session_state
