@@ -24,7 +24,7 @@ from curation.decisions.storing import (
     forget_kept,
     kept_columns,
 )
-from curation.diagnostics.cosines import Report
+from db import Report
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext

@@ -22,7 +22,8 @@ from sqlalchemy.engine import URL
 from curation.decisions.roles import Role, require
 from curation.partial_files import PART, clear_partials, new_partial
 from curation.similar import FOLDER as EMBEDDINGS
-from curation.upkeep.copying import Report, copy_database
+from curation.upkeep.copying import copy_database
+from db import Report
 from db.engine import create_engine, explained
 from db.errors import HedgerowError
 from db.execution import RunContext

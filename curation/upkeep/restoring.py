@@ -18,7 +18,8 @@ from sqlmodel import col
 
 from curation.decisions.roles import Role, require
 from curation.upkeep.backup_file import ARTIFACTS, DATABASE, FORMAT, MANIFEST
-from curation.upkeep.copying import Report, copy_database, require_empty
+from curation.upkeep.copying import copy_database, require_empty
+from db import Report
 from db.engine import create_engine, writing
 from db.errors import HedgerowError
 from db.migrate import backups, current_revision, upgrade

@@ -271,9 +271,6 @@ ACTIONS: dict[str, tuple[Face, Face, Face | None]] = {
 DIFFER: dict[str, set[str]] = {
     # Only the page starts measuring afterwards.
     "correct an anchor": {"run"},
-    # Only the page notes who asked for the run.
-    "measure": {"run.requested_by"},
-    "set the threshold": {"run.requested_by"},
     # The page's export is a run; command and Python write the folder themselves.
     "export": {"run"},
     # The page chooses both bundled encoders, and is opened with the prompts' first versions stored.
