@@ -11,6 +11,7 @@
 #
 # PYTHON=...   interpreter that .venv is made with (otherwise python3.11, else python3)
 # PORT=...     port of the app (otherwise 8501)
+# EXTRAS=...   extras to install as well: bench,llm,postgres,signin (with commas, without spaces)
 # PART=...     part of make soak: kills, processes, wheel, pictures or histories (otherwise all)
 
 SHELL := /bin/sh
@@ -23,7 +24,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Both are touched when an installation has come to its end, and are older than the files that
 # name the versions when there is something to install.
-INSTALLED := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed$(if $(EXTRAS),-$(EXTRAS))
 INSTALLED_TEST := $(VENV)/.installed-test
 
 define make_venv
@@ -49,7 +50,7 @@ setup-test: $(INSTALLED_TEST)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(make_venv)
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install -c constraints.txt -e '.$(if $(EXTRAS),[$(EXTRAS)])'
 	@touch $@
 
 $(INSTALLED_TEST): pyproject.toml constraints.txt

@@ -22,6 +22,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import SQLModel
 
 from db.errors import HedgerowError
+from db.extras import require_package
 from db.failures import explain, shown_address
 from db.trigrams import index_new_texts
 
@@ -43,6 +44,7 @@ def create_engine(url: URL, *, create: bool = True) -> Engine:
         create: let SQLite create the file; otherwise a missing file is an error on first use.
     """
     if url.get_backend_name() == "postgresql":
+        require_package("psycopg", by="Projects in PostgreSQL")
         return _create_engine(url, pool_pre_ping=True)
     engine = _create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", _prepare_sqlite)

@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from db.errors import HedgerowError, first_line
+from db.extras import require_package
 
 # -- The names of the harness's tasks, and their settings in HedgeTriple's Table 3 ----------------
 
@@ -86,11 +86,7 @@ def require_harness() -> None:
     Raises:
         HedgerowError: it is not installed.
     """
-    if find_spec("lm_eval") is None:
-        raise HedgerowError(
-            "These tasks need the package lm_eval, which is not installed; run: pip install "
-            "'hedgerow[lm-eval]'"
-        )
+    require_package("lm_eval", by="These tasks")
 
 
 def require_known(names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from curation.release.question_pairs import (
     require_questions,
 )
 from db.errors import HedgerowError
+from db.extras import require_package
 from db.models import Release, Run, RunState, Split
 from db.runs import create_run, list_runs, refuse_equal
 from training.data.sampling import random_sample
@@ -88,6 +89,7 @@ def request_language_finetuning(
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    require_package("trl", by="Finetunings of language models")
     recipe = recipe or LanguageRecipe()
     release = get_release(session, release_number)
     _require_base(base := clean_base(base), recipe, merge=merge)

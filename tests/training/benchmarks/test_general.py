@@ -328,6 +328,6 @@ def test_a_task_is_found_by_its_name_and_its_data_in_the_folder(
         own_task(tmp_path / "none", "sums")
     with pytest.raises(HedgerowError, match="mmlu, hellaswag, gsm8k.*'arc'"):
         require_known(["mmlu", "arc"])
-    monkeypatch.setattr("training.benchmarks.harness_names.find_spec", lambda name: None)
-    with pytest.raises(HedgerowError, match=r"hedgerow\[lm-eval\]"):
+    monkeypatch.setattr("db.extras.find_spec", lambda name: None)
+    with pytest.raises(HedgerowError, match=r"hedgerow\[llm\]"):
         load_task("mmlu")

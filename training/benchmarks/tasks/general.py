@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.encoders.model_folders import NO_HUB, unreachable
 from db.errors import HedgerowError, RunCancelled
+from db.extras import require_package
 from training.benchmarks.definition import POINTS
 from training.benchmarks.file_reading import asked_once, in_cache
 
@@ -348,13 +349,9 @@ def _mteb() -> Any:
     Raises:
         HedgerowError: it is not installed.
     """
-    try:
-        import mteb
-    except ImportError as error:
-        raise HedgerowError(
-            "These tasks need the package mteb, which is not installed; run: pip install -c "
-            "constraints.txt mteb"
-        ) from error
+    require_package("mteb", by="These tasks")
+    import mteb
+
     return mteb
 
 

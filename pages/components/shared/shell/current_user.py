@@ -21,6 +21,7 @@ from curation.decisions.reviewers import MAX_NAME, ensure_reviewer, is_person, p
 from curation.decisions.roles import Actor, Role, acting_role, allows, set_who_acts
 from curation.decisions.signing_in import claims_of, sign_in
 from db.errors import HedgerowError
+from db.extras import require_package
 from pages.components.shared import formatting
 from pages.components.shared.shell import error_messages, open_project
 
@@ -59,6 +60,7 @@ def _providers() -> tuple[str, ...] | None:
             ".streamlit/secrets.toml has a section [auth], but no setting names the leads; set "
             "HEDGEROW_SIGN_IN_LEADS and restart Hedgerow."
         )
+    require_package("authlib", by="Sign-ins")
     named = [key for key, value in found.items() if isinstance(value, Mapping)]
     return tuple(key for key in named if key != "client_kwargs") or ("",)
 
