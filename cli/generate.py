@@ -24,11 +24,13 @@ from curation.formatting import counted
 from curation.generation.prices import DATED, own_prices, prices, set_price
 from curation.generation.providers.installed import provider_names
 from curation.generation.request import KIND, OPENAI, Price, Which
+from curation.generation.run import GENERATE
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.surface_check import ROLES
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from hedgerow.generation import Cost, cost_of, request_of, store_request
+from hedgerow.generation import Cost, cost_of, request_of
+from hedgerow.home import acting
 
 # -- Generate variants with a language model or with rules: cost estimate and run ------------------
 
@@ -136,12 +138,11 @@ def generate(
         source=source,
         prompts=prompt_numbers(prompts, example="hedge=2"),
         called=as_option,
-        needs_key=not dry_run,
     )
     if dry_run:
         _show_cost(cost_of(home, request, is_priced=is_priced), as_json)
         return
-    result = carry_out_run(*home, store_request(home, request))
+    result = carry_out_run(*home, GENERATE.perform(acting(home), request).id)
     show(result, as_json, *sentences(KIND, result))
 
 

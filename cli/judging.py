@@ -23,6 +23,7 @@ from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
 from curation.formatting import counted
 from curation.generation.estimate import RunEstimate
 from curation.generation.judging.opinion_request import MAX_REPEATS
+from curation.generation.judging.opinion_run import JUDGE_VARIANTS
 from curation.generation.prices import dollars, spent_by
 from curation.generation.run_report import in_words
 from curation.review.calibration.consistency import TEMPERATURE
@@ -37,7 +38,8 @@ from curation.review.calibration.sample import (
 from curation.validation import checked
 from db.engine import reading, writing
 from db.models import Status
-from hedgerow.generation import cost_facts, cost_of_judging, store_judging
+from hedgerow.generation import cost_facts, cost_of_judging, judge_request_of
+from hedgerow.home import acting
 
 # -- Ask a chat model for its opinion on variants --------------------------------------------------
 
@@ -124,12 +126,12 @@ def judge(
             "limit": limit,
         },
     }
+    request = judge_request_of(home, values, prompt=prompt, sample=sample, called=as_option)
     if dry_run:
-        found = cost_of_judging(home, values, prompt=prompt, sample=sample, called=as_option)
+        found = cost_of_judging(home, request)
         show(cost_facts(found), as_json, *_estimate(found))
         return
-    run = store_judging(home, values, prompt=prompt, sample=sample, called=as_option)
-    result = carry_out_run(*home, run)
+    result = carry_out_run(*home, JUDGE_VARIANTS.perform(acting(home), request).id)
     asked = counted(result["done"], "variant")
     if times:
         asked = f"variants {result['done']:,} times (these answers do not count as opinions)"

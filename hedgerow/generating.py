@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from db.engine import reading
 from db.runs import get_run
 from hedgerow import asked
-from hedgerow.home import Home
+from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,8 @@ class Generating:
         >>> project.generate(provider="rules", types=["verbal"])["done"]
         1
         """
-        from hedgerow.generation import cost_of, request_of, store_request
+        from curation.generation.run import GENERATE
+        from hedgerow.generation import cost_of, request_of
         from hedgerow.running import carry_out
 
         values = {
@@ -90,12 +91,10 @@ class Generating:
                 "anchors": asked.names(anchors, what="uids of anchors"),
             },
         }
-        request, is_priced = request_of(
-            self._home, {**values, **options}, source=source, needs_key=not dry_run
-        )
+        request, is_priced = request_of(self._home, {**values, **options}, source=source)
         if dry_run:
             return cost_of(self._home, request, is_priced=is_priced).facts
-        return carry_out(*self._home, store_request(self._home, request))
+        return carry_out(*self._home, GENERATE.perform(acting(self._home), request).id)
 
     def failed_calls(self, run: int) -> pd.DataFrame:
         """The calls of a generation run that failed or did not return every requested type.

@@ -14,13 +14,11 @@ from curation.diagnostics.opinions import GivenOpinion, Judge, judges
 from curation.generation.estimate import RunEstimate, estimate
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
-from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prices import price_of, price_under
 from curation.generation.prompts import JUDGE, find_version, seed_prompts
-from curation.generation.providers.chat.completions import require_key
 from curation.generation.providers.provider_run import Forecast, can_forecast, forecast
 from curation.generation.request import KIND, OPENAI, GenerationRequest
-from curation.generation.run import checked_request, request_generation
+from curation.generation.run import checked_request
 from curation.review.calibration.consistency import of_sample
 from curation.review.calibration.sample import get_sample
 from curation.taxonomy.built_in import known_type
@@ -31,7 +29,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import get_run
 from hedgerow.asked import uid as one_uid
-from hedgerow.home import Home, asked_by, reviewer_id
+from hedgerow.home import Home, reviewer_id
 
 
 class Cost(NamedTuple):
@@ -74,7 +72,6 @@ def request_of(
     source: str = "",
     prompts: Mapping[str, int] | None = None,
     called: Callable[[FieldPath], str] = in_words,
-    needs_key: bool = True,
 ) -> tuple[GenerationRequest, bool]:
     """Build a request, and find out whether the price of its model is known.
 
@@ -83,11 +80,9 @@ def request_of(
         source: the name of a source, to select only its anchors.
         prompts: role → number of the prompt's version; by default the newest version.
         called: a function that returns the name of a field for messages.
-        needs_key: whether an API key is required.
 
     Raises:
-        HedgerowError: a value is invalid, the source, type or version is unknown, or an API key is
-            required and missing.
+        HedgerowError: a value is invalid, or the source, type or version is unknown.
     """
     budget = values.get("budget", {}).get("money")
     provider, model = values["provider"], values["model"]
@@ -97,8 +92,6 @@ def request_of(
         is_priced = price_of(session, model) is not None
         request = checked_request({**values, "price": price}, called=called)
         request = _chosen(session, request, source, prompts or {})
-        if provider == OPENAI and needs_key:
-            require_key(request.base_url, home.settings)
     return request, is_priced
 
 
@@ -108,17 +101,6 @@ def cost_of(home: Home, request: GenerationRequest, *, is_priced: bool) -> Cost:
         found = estimate(session, request)
         written = forecast(session, request) if can_forecast(request.provider) else None
     return Cost(found, written, request, is_priced)
-
-
-def store_request(home: Home, request: GenerationRequest) -> int:
-    """Store a request as a run, and return its number.
-
-    Raises:
-        HedgerowError: there is nothing to generate, or another run makes the same calls.
-    """
-    with writing(home.engine) as session:
-        author = asked_by(session, home.settings)
-        return request_generation(session, request, requested_by=author).id
 
 
 def _chosen(
@@ -158,18 +140,15 @@ Called = Callable[[FieldPath], str]
 """Returns the name of a field for messages."""
 
 
-def store_judging(
+def judge_request_of(
     home: Home,
     values: Mapping[str, Any],
     *,
     prompt: int | None,
     sample: int | None = None,
     called: Called = in_words,
-) -> int:
-    """Store a run that asks a chat model for opinions, and return its number.
-
-    If the last run with the same request was interrupted or failed, this returns that run, to
-    resume it.
+) -> JudgeRequest:
+    """Build a request for opinions.
 
     Args:
         values: the fields of `JudgeRequest`, except prompt and price.
@@ -178,29 +157,27 @@ def store_judging(
         called: a function that returns the name of a field for messages.
 
     Raises:
-        HedgerowError: a value is invalid, the type, version or sample is unknown, the API key is
-            missing, or there is nothing to judge.
+        HedgerowError: a value is invalid, or the type, version or sample is unknown.
     """
     with writing(home.engine) as session:
-        request = _request(session, values, prompt, sample, called)
-        require_key(request.base_url, home.settings)
-        run = broken_off(session, request) or request_opinions(
-            session, request, requested_by=asked_by(session, home.settings)
+        seed_prompts(session)
+        given = {**values, "prompt": find_version(session, JUDGE, prompt).id}
+        if sample is not None:
+            given["selection"] = of_sample(get_sample(session, sample))
+        request = checked(JudgeRequest, given, called=called)
+        types = [known_type(list_types(session), name).id for name in request.selection.types]
+        return request.model_copy(
+            update={
+                "price": price_under(session, request.model, request.budget.money),
+                "selection": request.selection.model_copy(update={"types": tuple(types)}),
+            }
         )
-        return run.id
 
 
-def cost_of_judging(
-    home: Home,
-    values: Mapping[str, Any],
-    *,
-    prompt: int | None,
-    sample: int | None = None,
-    called: Called = in_words,
-) -> RunEstimate:
-    """Estimate the cost of the run that `store_judging` would store. No run is stored."""
-    with writing(home.engine) as session:
-        return estimate_judging(session, _request(session, values, prompt, sample, called))
+def cost_of_judging(home: Home, request: JudgeRequest) -> RunEstimate:
+    """Estimate the cost of asking for opinions."""
+    with reading(home.engine) as session:
+        return estimate_judging(session, request)
 
 
 def cost_facts(found: RunEstimate) -> dict[str, Any]:
@@ -215,27 +192,6 @@ def cost_facts(found: RunEstimate) -> dict[str, Any]:
         "seconds": found.seconds,
         "based_on": found.based_on,
     }
-
-
-def _request(
-    session: Session,
-    values: Mapping[str, Any],
-    prompt: int | None,
-    sample: int | None,
-    called: Called,
-) -> JudgeRequest:
-    seed_prompts(session)
-    given = {**values, "prompt": find_version(session, JUDGE, prompt).id}
-    if sample is not None:
-        given["selection"] = of_sample(get_sample(session, sample))
-    request = checked(JudgeRequest, given, called=called)
-    types = [known_type(list_types(session), name).id for name in request.selection.types]
-    return request.model_copy(
-        update={
-            "price": price_under(session, request.model, request.budget.money),
-            "selection": request.selection.model_copy(update={"types": tuple(types)}),
-        }
-    )
 
 
 # -- Second opinions from models, and the agreement of models with people --------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.diagnostics.opinions import GivenOpinion
 from hedgerow import asked
-from hedgerow.home import Home
+from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,8 @@ class Judging:
         >>> example_project().judge(model="gpt-4o-mini", dry_run=True)["variants"]
         1
         """
-        from hedgerow.generation import cost_facts, cost_of_judging, store_judging
+        from curation.generation.judging.opinion_run import JUDGE_VARIANTS
+        from hedgerow.generation import cost_facts, cost_of_judging, judge_request_of
         from hedgerow.running import carry_out
 
         values = {
@@ -78,11 +79,10 @@ class Judging:
             },
             **options,
         }
+        request = judge_request_of(self._home, values, prompt=prompt, sample=sample)
         if dry_run:
-            found = cost_of_judging(self._home, values, prompt=prompt, sample=sample)
-            return cost_facts(found)
-        run = store_judging(self._home, values, prompt=prompt, sample=sample)
-        return carry_out(*self._home, run)
+            return cost_facts(cost_of_judging(self._home, request))
+        return carry_out(*self._home, JUDGE_VARIANTS.perform(acting(self._home), request).id)
 
     def opinions(self, uid: str, *, reviewer: str = "") -> pd.DataFrame:
         """The models' opinions on a variant, newest first.

@@ -75,7 +75,7 @@ class Action(Generic[Wanted, Result]):
     """
 
     name: str
-    request: type[Request]
+    request: type[BaseModel]
     do: Callable[[OpenProject, Wanted], Result]
     plan: Callable[..., object] | None = None
     least: Role = Role.LEAD

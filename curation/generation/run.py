@@ -7,6 +7,7 @@ from sqlalchemy import Engine, Select, Text, cast, delete, func, select, update
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.decisions.actions import Action, OpenProject
 from curation.diagnostics import measuring
 from curation.generation.answers import PASSING, AnswerProblem
 from curation.generation.calls import close_retired, count_calls, is_open, plan_calls, reopen
@@ -14,7 +15,7 @@ from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.client import ChatModel, run_to_end
-from curation.generation.providers.chat.completions import key_for
+from curation.generation.providers.chat.completions import key_for, require_key
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.providers.provider_run import (
     carry_out_provider,
@@ -32,7 +33,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
 from db.models import Answer, CallState, ModelCall, Run
-from db.runs import UNFINISHED, create_run, get_run, refuse_a_second
+from db.runs import UNFINISHED, create_run, get_run
 from db.settings import Settings
 
 
@@ -55,18 +56,12 @@ def request_generation(
     request: GenerationRequest,
     *,
     requested_by: int | None = None,
-    alone: bool = False,
 ) -> Run:
     """Store a run with all its calls; prompts that are not named are the newest ones.
-
-    Args:
-        alone: refuse it while any other run is queued or running.
 
     Raises:
         HedgerowError: there is nothing to generate, or another run is making the same calls.
     """
-    if alone:
-        refuse_a_second(session, KIND)
     if request.provider != OPENAI:
         check_provider(list_types(session), request)
     request = request.model_copy(update={"prompts": _prompts(session, request)})
@@ -79,6 +74,21 @@ def request_generation(
     plan_calls(session, run.id, request)
     check_alone(session, run.id)
     return run
+
+
+def generate(project: OpenProject, request: GenerationRequest) -> Run:
+    """Store a run that generates variants.
+
+    Raises:
+        HedgerowError: OpenAI's API key is missing, or as in ``request_generation``.
+    """
+    if request.provider == OPENAI:
+        require_key(request.base_url, project.settings)
+    with writing(project.engine) as session:
+        return request_generation(session, request, requested_by=project.author(session))
+
+
+GENERATE = Action("generate variants", GenerationRequest, generate)
 
 
 def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:

@@ -237,13 +237,6 @@ def test_names_and_data_that_do_not_fit(small_llama: Path, tasks: str) -> None:
 
 
 @pytest.mark.usefixtures("empty_project")
-def test_the_harness_is_not_installed(small_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.benchmarks.harness_names.find_spec", lambda name: None)
-    output = complaint("benchmark", "lm_eval:mmlu", "--model", str(small_llama))
-    assert "run: pip install 'hedgerow[lm-eval]'" in output
-
-
-@pytest.mark.usefixtures("empty_project")
 def test_published_lines_come_after_measured_ones(tmp_path: Path) -> None:
     rows = [{"q1": "a b", "q2": "c d", "doc1": "a b e", "doc2": "c d e"}]
     data = tmp_path / "nevir.jsonl"

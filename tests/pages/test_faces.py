@@ -306,15 +306,3 @@ def test_an_action_stores_the_same_by_page_command_and_python(
             with suppress(_Stored), hedgerow.open() as project:
                 in_python(project)
             assert not set(differences(reference, stored()))
-
-
-@pytest.mark.slow
-def test_only_the_page_refuses_a_second_generation(
-    furnished: Path, open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with in_project(furnished, tmp_path / "project", monkeypatch):
-        for number, word in enumerate(("tunnel", "tower"), start=1):
-            with suppress(_Stored):
-                ask("generate", "--provider", "rules", "--search", word)
-            assert [run["kind"] for run in stored()["run"]] == ["generate"] * number
-        assert not [button for button in open_page("generate").button if "start" in str(button.key)]

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.actions import Action, OpenProject
 from curation.decisions.storing import chunks
 from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.answers import AnswerProblem
@@ -31,7 +32,7 @@ from curation.generation.judging.opinion_request import (
 from curation.generation.ledger import read_ledger
 from curation.generation.prompts import seed_prompts
 from curation.generation.providers.chat.client import run_to_end
-from curation.generation.providers.chat.completions import Reply
+from curation.generation.providers.chat.completions import Reply, require_key
 from curation.generation.providers.chat.retries import Asker, problem_of
 from curation.generation.run import chat_model, require_success
 from curation.generation.run_report import progress
@@ -43,7 +44,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Answer, CallState, Run, RunState
-from db.runs import create_run, list_runs, refuse_a_second
+from db.runs import create_run, list_runs, refuse_equal, requeue
 
 RECENT = 50
 """Number of recent runs to search for an interrupted one."""
@@ -140,30 +141,31 @@ def request_opinions(
     request: JudgeRequest,
     *,
     requested_by: int | None = None,
-    alone: bool = False,
 ) -> Run:
     """Store a run with all its calls, and the model's reviewer.
-
-    Args:
-        alone: refuse it while another one is queued or running.
 
     Raises:
         HedgerowError: there is nothing to judge, or the request cannot be carried out.
     """
-    if alone:
-        refuse_a_second(session, KIND)
     if request.provider != "openai" or request.batch:
         raise HedgerowError("Expected a chat model that answers directly, found rules or a batch.")
-    seed_prompts(session)
-    prompt = prompt_of(session, request)
-    assert prompt is not None  # just stored, if no other version is named
-    request = request.model_copy(update={"prompt": prompt.id})
+    request = _with_prompt(session, request)
     run = create_run(
         session, kind=KIND, parameters=request.model_dump(mode="json"), requested_by=requested_by
     )
     plan_judging(session, run.id, request)
+    prompt = prompt_of(session, request)
+    assert prompt is not None  # the request names it
     ensure_judge(session, request.model, prompt.version)
     return run
+
+
+def _with_prompt(session: Session, request: JudgeRequest) -> JudgeRequest:
+    """The request with the prompt that it names, or else the newest one."""
+    seed_prompts(session)
+    prompt = prompt_of(session, request)
+    assert prompt is not None  # just stored, if no other version is named
+    return request.model_copy(update={"prompt": prompt.id})
 
 
 def broken_off(session: Session, request: JudgeRequest) -> Run | None:
@@ -180,6 +182,27 @@ def broken_off(session: Session, request: JudgeRequest) -> Run | None:
     if last is None or last.state not in (RunState.INTERRUPTED, RunState.FAILED):
         return None
     return last if count_calls(session, last.id)[CallState.OPEN] else None
+
+
+def judge(project: OpenProject, request: JudgeRequest) -> Run:
+    """Store a run that asks a model for opinions, or take up the same one if it was broken off.
+
+    Raises:
+        HedgerowError: OpenAI's API key is missing, the same run is in progress, or as in
+            ``request_opinions``.
+    """
+    require_key(request.base_url, project.settings)
+    with writing(project.engine) as session:
+        request = _with_prompt(session, request)
+        if stopped := broken_off(session, request):
+            requeue(session, stopped.id)
+            return stopped
+        run = request_opinions(session, request, requested_by=project.author(session))
+        refuse_equal(session, run, doing="asking for the same opinions; wait for it to finish")
+        return run
+
+
+JUDGE_VARIANTS = Action("ask for opinions", JudgeRequest, judge)
 
 
 def work(context: RunContext) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from curation.generation.judging.opinion_request import (
     JudgeRequest,
     JudgeSelection,
 )
-from curation.generation.judging.opinion_run import request_opinions
+from curation.generation.judging.opinion_run import JUDGE_VARIANTS
 from curation.generation.prices import dollars, spent_by
 from curation.generation.prompts import JUDGE, prompt_ids
 from curation.generation.request import MAX_CONCURRENCY
@@ -312,9 +312,7 @@ def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
 def _start(request: JudgeRequest) -> None:
     """Store a run with its calls and start its process; problems are shown next to the buttons."""
     with error_messages.kept_for(_PROBLEM):
-        run = open_project.tell(
-            request_opinions, request, requested_by=current_user.reviewer_id(), alone=True
-        )
+        run = JUDGE_VARIANTS.perform(model_choice.project(request.base_url), request)
         page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
 
 

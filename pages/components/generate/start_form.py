@@ -19,7 +19,7 @@ from curation.generation.request import (
     Price,
     Which,
 )
-from curation.generation.run import checked_request, request_generation
+from curation.generation.run import GENERATE, checked_request
 from curation.taxonomy.surface_check import ROLES, Role
 from db.errors import HedgerowError
 from db.runs import UNFINISHED, list_runs
@@ -107,9 +107,7 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
 
 def _start(request: GenerationRequest) -> None:
     """Store a run with its calls and start its process."""
-    run = open_project.tell(
-        request_generation, request, requested_by=current_user.reviewer_id(), alone=True
-    )
+    run = GENERATE.perform(model_choice.project(request.base_url), request)
     count_cache.forget()  # the number of variants left to generate changes
     page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
 

@@ -11,7 +11,6 @@ from sqlmodel import col
 
 from curation.anchors.lookup import source_ids
 from curation.editing.anchors import correct_anchor, retire_anchor
-from curation.generation import run as generation
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import count_calls
 from curation.generation.estimate import estimate, is_trial, trial_of
@@ -174,17 +173,6 @@ def test_calls_run_in_the_thread_that_waits_unless_it_has_a_loop_as_in_a_noteboo
 
 
 # -- beside other runs ----------------------------------------------------------------------------
-
-
-def test_a_page_starts_no_second_run_while_one_waits(runs: Runs) -> None:
-    first, second = (
-        checked_request({"model": "fake", "roles": [r]}) for r in ("hedge", "negation")
-    )
-    with writing(runs.engine) as session:
-        run = generation.request_generation(session, first, alone=True)
-        with pytest.raises(HedgerowError, match=f"Run {run.id}"):
-            generation.request_generation(session, second, alone=True)
-        generation.request_generation(session, second)  # like the command, which does it itself
 
 
 @both_databases
