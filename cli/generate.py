@@ -138,6 +138,7 @@ def generate(
         source=source,
         prompts=prompt_numbers(prompts, example="hedge=2"),
         called=as_option,
+        dry_run=dry_run,
     )
     if dry_run:
         _show_cost(cost_of(home, request, is_priced=is_priced), as_json)

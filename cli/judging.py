@@ -126,7 +126,9 @@ def judge(
             "limit": limit,
         },
     }
-    request = judge_request_of(home, values, prompt=prompt, sample=sample, called=as_option)
+    request = judge_request_of(
+        home, values, prompt=prompt, sample=sample, called=as_option, dry_run=dry_run
+    )
     if dry_run:
         found = cost_of_judging(home, request)
         show(cost_facts(found), as_json, *_estimate(found))

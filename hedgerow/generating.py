@@ -91,7 +91,9 @@ class Generating:
                 "anchors": asked.names(anchors, what="uids of anchors"),
             },
         }
-        request, is_priced = request_of(self._home, {**values, **options}, source=source)
+        request, is_priced = request_of(
+            self._home, {**values, **options}, source=source, dry_run=dry_run
+        )
         if dry_run:
             return cost_of(self._home, request, is_priced=is_priced).facts
         return carry_out(*self._home, GENERATE.perform(acting(self._home), request).id)

@@ -16,6 +16,7 @@ from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.prices import price_of, price_under
 from curation.generation.prompts import JUDGE, find_version, seed_prompts
+from curation.generation.providers.chat.completions import require_key
 from curation.generation.providers.provider_run import Forecast, can_forecast, forecast
 from curation.generation.request import KIND, OPENAI, GenerationRequest
 from curation.generation.run import checked_request
@@ -72,6 +73,7 @@ def request_of(
     source: str = "",
     prompts: Mapping[str, int] | None = None,
     called: Callable[[FieldPath], str] = in_words,
+    dry_run: bool = False,
 ) -> tuple[GenerationRequest, bool]:
     """Build a request, and find out whether the price of its model is known.
 
@@ -80,9 +82,11 @@ def request_of(
         source: the name of a source, to select only its anchors.
         prompts: role → number of the prompt's version; by default the newest version.
         called: a function that returns the name of a field for messages.
+        dry_run: whether it is only for an estimate, which needs no API key.
 
     Raises:
-        HedgerowError: a value is invalid, or the source, type or version is unknown.
+        HedgerowError: a value is invalid, the source, type or version is unknown, or an API key is
+            required and missing. Nothing is stored in this case.
     """
     budget = values.get("budget", {}).get("money")
     provider, model = values["provider"], values["model"]
@@ -92,6 +96,8 @@ def request_of(
         is_priced = price_of(session, model) is not None
         request = checked_request({**values, "price": price}, called=called)
         request = _chosen(session, request, source, prompts or {})
+        if provider == OPENAI and not dry_run:
+            require_key(request.base_url, home.settings)
     return request, is_priced
 
 
@@ -147,6 +153,7 @@ def judge_request_of(
     prompt: int | None,
     sample: int | None = None,
     called: Called = in_words,
+    dry_run: bool = False,
 ) -> JudgeRequest:
     """Build a request for opinions.
 
@@ -154,10 +161,10 @@ def judge_request_of(
         values: the fields of `JudgeRequest`, except prompt and price.
         prompt: the number of the prompt's version; None for the newest version.
         sample: the number of a calibration sample, to judge its variants instead of a selection.
-        called: a function that returns the name of a field for messages.
+        called, dry_run: as for ``request_of``.
 
     Raises:
-        HedgerowError: a value is invalid, or the type, version or sample is unknown.
+        HedgerowError: as in ``request_of``, or the sample is unknown.
     """
     with writing(home.engine) as session:
         seed_prompts(session)
@@ -165,6 +172,8 @@ def judge_request_of(
         if sample is not None:
             given["selection"] = of_sample(get_sample(session, sample))
         request = checked(JudgeRequest, given, called=called)
+        if not dry_run:
+            require_key(request.base_url, home.settings)
         types = [known_type(list_types(session), name).id for name in request.selection.types]
         return request.model_copy(
             update={

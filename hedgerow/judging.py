@@ -79,7 +79,9 @@ class Judging:
             },
             **options,
         }
-        request = judge_request_of(self._home, values, prompt=prompt, sample=sample)
+        request = judge_request_of(
+            self._home, values, prompt=prompt, sample=sample, dry_run=dry_run
+        )
         if dry_run:
             return cost_facts(cost_of_judging(self._home, request))
         return carry_out(*self._home, JUDGE_VARIANTS.perform(acting(self._home), request).id)
