@@ -158,7 +158,9 @@ def takes(request: type[Request], **options: Any) -> Callable[[Callable[..., Non
 
         parameters = list(own.values())
         at = list(own).index("request")
-        signature = inspect.Signature([*parameters[:at], *made.values(), *parameters[at + 1 :]])
+        parameters[at : at + 1] = made.values()
+        parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+        signature = inspect.Signature(parameters)
         filled_in.__signature__ = signature  # type: ignore[attr-defined]
         filled_in.__annotations__ = {
             name: parameter.annotation for name, parameter in signature.parameters.items()
@@ -180,7 +182,9 @@ def _option(name: str, field: FieldInfo, given: Any) -> inspect.Parameter:
     if kind is bool and not option.param_decls:
         option.param_decls = (f"--{name.replace('_', '-')}",)  # without a form with --no
     default = field.get_default(call_default_factory=True)
-    if isinstance(default, tuple | Mapping):
+    if field.is_required():
+        default = inspect.Parameter.empty
+    elif isinstance(default, tuple | Mapping):
         default = []
     return inspect.Parameter(
         name,

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import open_home
+from cli.options import open_home, takes
 from cli.runs import carry_out_run
 from cli.scores import facts
 from cli.scores import table as score_table
-from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show, table_of
+from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
 from db.errors import HedgerowError
-from hedgerow.home import Home
+from hedgerow.home import Home, acting
 from hedgerow.progress import err, text_of
 from hedgerow.studies import (
     facts_of,
@@ -20,74 +20,37 @@ from hedgerow.studies import (
     measured_curve,
     outcome,
     save_point,
-    store_study,
     suggested_share,
 )
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.sources import DataChoice
-from training.benchmarks.tasks.general import SUITES
 from training.encoder_run.tradeoff_curve import Curve
-from training.encoder_run.trainings import DEFAULT_SEED
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
-from training.recipe.presets import PAPER, PRESETS
-from training.studies.designs import QUESTIONS, Study
+from training.studies.designs import Study
 from training.studies.outcomes import NAMES as FIGURES
 from training.studies.outcomes import FigureRow, figure_rows
-from training.studies.study_run import expected_seconds
+from training.studies.study_run import RUN_STUDY, RunStudy, expected_seconds
 
 # -- Studies: several training runs that differ in one thing, carried out in this process ----------
 
 
-NAMES = " ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
-
-
-def study(
-    name: Annotated[Study, typer.Argument(metavar="NAME", help=NAMES)],
-    number: ReleaseNumber = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = DEFAULT_SEED,
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help=f"One of {', '.join(PRESETS)}. Default: '{PAPER}' for the study '{Study.DATA}', "
-            "and the preset that fits the release for the others.",
-        ),
-    ] = "",
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Run this benchmark with every model afterwards, on its latest data. Can be "
-            "repeated.",
-        ),
-    ] = None,
-    suite: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help=f"Run this suite of mteb tasks afterwards ({', '.join(SUITES)})."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(
+    RunStudy,
+    name=Annotated[Study, typer.Argument(metavar="NAME")],
+    release=Annotated[int | None, typer.Option(metavar="N")],
+    preset=Annotated[str | None, typer.Option(metavar="NAME")],
+    recipe=Annotated[Path | None, typer.Option(metavar="FILE")],
+    settings=Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE")],
+    benchmarks=Annotated[list[str], typer.Option("--benchmark", metavar="NAME")],
+    suites=Annotated[list[str], typer.Option("--suite", metavar="NAME")],
+)
+def study(request: RunStudy, as_json: AsJson = False) -> None:
     """Train several times with different data, and compare the models.
 
     A study answers one question with full training runs that differ in one thing only.
     """
     home = open_home()
-    run = store_study(
-        home,
-        name,
-        number,
-        preset=preset,
-        changes=changes or [],
-        seed=seed,
-        benchmarks=benchmark or (),
-        suites=suite or (),
-    )
+    run = RUN_STUDY.perform(acting(home), request)
     heading = f"Run {run.id}: {len(run.parameters['members'])} training runs"
     asked = run.parameters.get("benchmarks", {}).get("benchmarks", [])
     then = f" Then {', '.join(map(_named, asked))}." if asked else ""
@@ -117,9 +80,9 @@ def study(
     result = {
         "run": run.id,
         "state": ended["state"],
-        "study": name.value,
+        "study": run.parameters["study"],
         "release": run.parameters["release"],
-        "seed": seed,
+        "seed": run.parameters["seed"],
         "members": [facts_of(home.settings, trial) for trial in members],
         "benchmarks": [facts(row, {}) for row in scores],
     }

@@ -69,7 +69,8 @@ class Modelling:
         name: str,
         release: Release | int | None = None,
         *,
-        preset: str = "",
+        preset: str | None = None,
+        recipe: str | Path | None = None,
         seed: int | None = None,
         benchmarks: str | Sequence[str] = (),
         suites: str | Sequence[str] = (),
@@ -82,6 +83,7 @@ class Modelling:
             release: the release or its number; by default the newest release.
             preset: by default 'paper' for the study 'data', and the preset that fits the release
                 for the other studies.
+            recipe: the path of a YAML file to use instead of a preset.
             seed, settings: as in `train`, for all training runs.
             benchmarks: benchmarks to evaluate every model on, with their latest data.
             suites: suites of mteb tasks to evaluate every model on.
@@ -95,18 +97,14 @@ class Modelling:
                 early. 'hedgerow run ID' resumes the run.
         """
         from hedgerow.running import carry_out
-        from hedgerow.studies import store_study, study_result
+        from hedgerow.studies import study_result
+        from training.studies.study_run import RUN_STUDY, RunStudy
 
-        run = store_study(
-            self._home,
-            name,
-            asked.release_number(release),
-            preset=preset,
-            changes=settings,
-            seed=asked.seed(seed),
-            benchmarks=asked.names(benchmarks, what="benchmarks"),
-            suites=asked.names(suites, what="suites"),
-        )
+        release = asked.release_number(release)
+        benchmarks = asked.names(benchmarks, what="benchmarks")
+        suites = asked.names(suites, what="suites")
+        request = asked.request(RunStudy, locals())
+        run = RUN_STUDY.perform(acting(self._home), request)
         carry_out(*self._home, run.id)
         return study_result(self._home, run.id)
 

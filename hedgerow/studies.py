@@ -9,27 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Run
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.benchmarks import Score, data_of, score_of
+from hedgerow.benchmarks import Score, score_of
 from hedgerow.home import Home, asked_by
 from hedgerow.progress import quietly
 from hedgerow.running import carry_out, located
-from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.results.queries import Scored, of_run
-from training.benchmarks.sources import DataChoice, kept_data, require_hub
-from training.data.families import composition
-from training.encoder_run.requesting import changed_recipe
 from training.encoder_run.tradeoff import finished_training, read_sts_file, request_tradeoff
 from training.encoder_run.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
 from training.encoder_run.tradeoff_save import request_save
-from training.encoder_run.trainings import DEFAULT_SEED
-from training.studies.designs import QUESTIONS, Study
 from training.studies.members import Trial
 from training.studies.members import trials as trials_of
 from training.studies.outcomes import FigureRow, figure_rows
-from training.studies.study_run import Measured, benchmark_run, recipe_of, request_study
+from training.studies.study_run import benchmark_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,58 +83,6 @@ class StudyResult:
 
     def __repr__(self) -> str:
         return f"<Study {self.study!r} of release {self.release}: {len(self._members)} runs>"
-
-
-def store_study(
-    home: Home,
-    name: str,
-    number: int | None,
-    *,
-    preset: str,
-    changes: Sequence[str] | Mapping[str, Any],
-    seed: int | None,
-    benchmarks: Sequence[str],
-    suites: Sequence[str],
-) -> Run:
-    """Store a study with its training runs.
-
-    Args:
-        number: the number of the release; None for the newest release.
-        changes: changes to the recipe, as for `changed_recipe`.
-        benchmarks, suites: the benchmarks and the suites of mteb tasks to evaluate the models on.
-
-    Raises:
-        HedgerowError: as in `hedgerow.Project.study`.
-    """
-    study = _study(name)
-    choices = tuple(_data(home.settings, one) for one in benchmarks)
-    for choice in choices:
-        require_hub(choice)  # fail before the training runs, not after them
-    with writing(home.engine) as session:
-        data = composition(session, number)
-        return request_study(
-            session,
-            home.settings,
-            study,
-            data=data,
-            seed=DEFAULT_SEED if seed is None else seed,
-            base=changed_recipe(recipe_of(session, study, data, preset), changes),
-            measured=Measured(choices, tuple(suites)),
-            requested_by=asked_by(session, home.settings),
-        )
-
-
-def _study(name: str) -> Study:
-    found = next((study for study in Study if study == name), None)
-    if found is None:
-        raise HedgerowError(f"Expected a study ({', '.join(QUESTIONS)}), found {name!r}.")
-    return found
-
-
-def _data(settings: Settings, name: str) -> DataChoice:
-    """The data of a benchmark: the latest file, else data without a file."""
-    kept = kept_data(settings.data_folder, known_benchmark(name).id)
-    return kept[0].choice if kept else data_of(settings, name)
 
 
 def outcome(home: Home, number: int) -> tuple[list[Trial], list[Scored]]:

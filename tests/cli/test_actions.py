@@ -22,6 +22,7 @@ from hedgerow import Project
 from hedgerow.anchors import Anchors
 from hedgerow.variants import Variants
 from training.encoder_run.requesting import Train
+from training.studies.study_run import RunStudy
 
 GUIDE = Path(cli.__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -30,6 +31,7 @@ FACES: list[tuple[type[Request], str, Any]] = [
     (ImportVariants, "variants add", Variants.add),
     (CreateRelease, "release create", Project.release),
     (Train, "train", Project.train),
+    (RunStudy, "study", Project.study),
 ]
 
 

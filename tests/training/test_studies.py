@@ -25,10 +25,10 @@ from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import Encoder, Polarity, Run, RunState, Split, Variant
 from db.runs import get_run, list_runs, request_cancel, requeue
-from db.settings import Settings, load_settings
+from db.settings import Settings
 from tests.curation.support.families import add_family
 from tests.training.benchmarks.support.running import semantoneg
-from tests.training.support.trainings import ask, read, train, write
+from tests.training.support.trainings import ask, perform, read, train, write
 from training.benchmarks.results.queries import of_run
 from training.data.families import Composition, Shape, composition
 from training.encoder_run import trainings
@@ -39,9 +39,9 @@ from training.studies.designs import NOTHING_HELD, ONCE_EACH, SIZES, Design, Stu
 from training.studies.members import study_of, trials
 from training.studies.outcomes import figure_rows
 from training.studies.study_run import (
-    Measured,
+    RUN_STUDY,
+    RunStudy,
     benchmark_run,
-    request_study,
     trained_names,
 )
 
@@ -77,10 +77,9 @@ def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
 
 def asked(engine: Engine, study: Study, base: Recipe, **more: Any) -> int:
     """A study of the project as it is."""
-    with writing(engine) as session:
-        create_release(session)
-        how = {"data": composition(session), "base": base, "seed": 1} | more
-        return request_study(session, load_settings(), study, **how).id
+    write(engine, create_release)
+    request = RunStudy(name=study, recipe=base, seed=1, **more)
+    return perform(engine, RUN_STUDY, request).id
 
 
 def carry_out(engine: Engine, settings: Settings, run_id: int) -> Run:
@@ -102,9 +101,8 @@ def test_a_study_trains_each_member_as_it_would_be_trained_alone_and_measures_it
     texts = {"word": ["Hut 1 is maybe warm."], "verbal": ["Hut 1 is not warm."]}
     write(project, add_family, "Hut 1 is warm.", texts, split=Split.VALIDATION)
     changes = {"types": {"lexical": 0.0}, "max_steps": 1, "batch_size": 2}
-    measured = Measured((semantoneg(settings),))
     base = base.model_copy(update=changes)
-    run_id = asked(project, Study.TRIPLES, base, measured=measured)
+    run_id = asked(project, Study.TRIPLES, base, benchmarks=(semantoneg(settings),))
     run = carry_out(project, settings, run_id)
     with reading(project) as session:
         half, *_, full = (trial.run for trial in reversed(trials(session, run)))
@@ -249,7 +247,7 @@ def test_an_impossible_study_or_a_second_one_leaves_nothing(project: Engine, bas
     with pytest.raises(HedgerowError, match="rules"):
         asked(project, Study.WRITERS, base)
     with pytest.raises(HedgerowError, match="'heavy'"):
-        asked(project, Study.TYPES, base, measured=Measured((), ("heavy",)))
+        asked(project, Study.TYPES, base, suites=("heavy",))
     assert read(project, list_runs) == []
     first = asked(project, Study.TYPES, base)
     with pytest.raises(HedgerowError, match=f"Run {first} "):

@@ -188,6 +188,12 @@ def kept_data(data_folder: Path, name: str = "", *, folder: str = FOLDER) -> lis
     return found
 
 
+def latest_data(data_folder: Path, name: str) -> DataChoice:
+    """A benchmark with its latest file, or without a file."""
+    kept = kept_data(data_folder, benchmark(name).id)
+    return kept[0].choice if kept else DataChoice(benchmark=name)
+
+
 def require_data(session: Session, data_folder: Path, choice: DataChoice) -> DataChoice:
     """The choice with the number of its release. Items are only read for a release.
 

@@ -25,7 +25,7 @@ from training.finetune.inputs import with_full_paths
 from training.models.display_names import short_name
 from training.recipe.plan import TrainingPlan
 from training.recipe.plan import plan as data_of
-from training.recipe.presets import PRESETS, fitting, named, reason, recipe_for
+from training.recipe.presets import PRESETS, Preset, fitting, named, reason, recipe_for
 from training.recipe.schema import Recipe, cautions, read_recipe
 
 
@@ -55,6 +55,14 @@ class Train(Request):
     seed: int = DEFAULT_SEED
     """Seed for the order of the data and the dropout."""
 
+    def preset_on(self, data: TrainingPlan) -> Preset:
+        """The preset: the named one, or the one that fits the data.
+
+        Raises:
+            HedgerowError: there is no such preset.
+        """
+        return named(self.preset) if self.preset else fitting(data)
+
     def recipe_on(self, data: TrainingPlan) -> tuple[Recipe, str]:
         """The whole recipe, with full paths, and a sentence on the preset and the reason for it.
 
@@ -66,7 +74,7 @@ class Train(Request):
         if self.recipe:
             changed = changed_recipe(self.recipe, self.settings) if self.settings else self.recipe
             return changed, ""
-        preset = named(self.preset) if self.preset else fitting(data)
+        preset = self.preset_on(data)
         why = f". {preset.purpose}" if self.preset else f", because {reason(data)}."
         recipe = changed_recipe(recipe_for(preset, data), self.settings)
         return recipe, f"Preset: {preset.id}{why}"

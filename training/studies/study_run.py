@@ -4,10 +4,14 @@ A study is one run whose process executes its training runs in turn (`training.s
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject
+from db import LARGEST_NUMBER
 from db.engine import writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
@@ -31,15 +35,16 @@ from training.benchmarks.runs.request import (
     plan_benchmarks,
     request_benchmarks,
 )
-from training.benchmarks.sources import DataChoice
-from training.benchmarks.tasks.general import require_tasks
-from training.data.families import Composition
+from training.benchmarks.sources import DataChoice, latest_data, require_hub
+from training.benchmarks.tasks.general import SUITES
+from training.data.families import Composition, composition
 from training.encoder_run import trainings
+from training.encoder_run.requesting import Train
 from training.finetune.feasibility import estimate
 from training.recipe.plan import TrainingPlan, plan
-from training.recipe.presets import PAPER, PRESETS, Preset, fitting, named, recipe_for
+from training.recipe.presets import PAPER, PRESETS, Preset
 from training.recipe.schema import Recipe
-from training.studies.designs import Arm, Design, Study, design
+from training.studies.designs import QUESTIONS, Arm, Design, Study, design
 from training.studies.members import MemberProgress, Trial, carry_out_members, trials
 
 KIND = "study"
@@ -48,16 +53,43 @@ UNKNOWN_SECONDS = 60.0
 """The assumed duration of benchmarks with a model if it is unknown."""
 
 
-class Measured(NamedTuple):
-    """The measurements of the base encoder and a study's models after training.
+class RunStudy(Train):
+    """A study: its question, the recipe of all runs, and what to measure afterwards."""
 
-    Attributes:
-        data: the benchmarks and their data.
-        suites: the mteb suites.
-    """
+    name: Study = Field(
+        description=" ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
+    )
 
-    data: tuple[DataChoice, ...] = ()
-    suites: tuple[str, ...] = ()
+    preset: str | None = Field(
+        default=None,
+        description=f"One of {', '.join(PRESETS)}. Default: '{PAPER}' for the study "
+        f"'{Study.DATA}', and the preset that fits the release for the others.",
+    )
+
+    release: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
+    """Default: the newest."""
+
+    seed: int = trainings.DEFAULT_SEED
+    """Seed of all runs."""
+
+    benchmarks: tuple[DataChoice | str, ...] = ()
+    """Run this benchmark with every model afterwards, on its latest data. Can be repeated."""
+
+    suites: tuple[str, ...] = Field(
+        default=(),
+        description=f"Run this suite of mteb tasks afterwards ({', '.join(SUITES)}).",
+    )
+
+    def preset_on(self, data: TrainingPlan) -> Preset:
+        """The preset: by default the paper's own for Table 2, else the one that fits the data."""
+        default = not self.preset and self.name is Study.DATA
+        return PRESETS[PAPER] if default else super().preset_on(data)
+
+    def data_in(self, folder: Path) -> tuple[DataChoice, ...]:
+        """The benchmarks and their data, for names the latest file."""
+        return tuple(
+            latest_data(folder, one) if isinstance(one, str) else one for one in self.benchmarks
+        )
 
 
 class Planned(NamedTuple):
@@ -68,96 +100,69 @@ class Planned(NamedTuple):
     """The seconds of each training run."""
 
 
-def preset_for(study: Study, whole: TrainingPlan) -> Preset:
-    """The default preset of a study: the paper's own for Table 2, otherwise the one that fits the
-    release."""
-    return PRESETS[PAPER] if study is Study.DATA else fitting(whole)
-
-
-def recipe_of(session: Session, study: Study, data: Composition, preset: str = "") -> Recipe:
-    """The recipe of a study on this data.
-
-    Args:
-        preset: the id of a preset; by default that of `preset_for`.
-
-    Raises:
-        HedgerowError: there is no such preset.
-    """
-    whole = plan(session, data.release)
-    return recipe_for(named(preset) if preset else preset_for(study, whole), whole)
-
-
 def plan_study(session: Session, study: Study, *, data: Composition, base: Recipe) -> Planned:
     """The design of a study on this data: the base recipe, except for what the study varies."""
     found = design(study, data, base)
     return Planned(found, [estimate(session, arm.plan, arm.recipe).seconds for arm in found.arms])
 
 
-def request_study(
-    session: Session,
-    settings: Settings,
-    study: Study,
-    *,
-    data: Composition,
-    base: Recipe,
-    seed: int = trainings.DEFAULT_SEED,
-    measured: Measured | None = None,
-    requested_by: int | None = None,
-) -> Run:
+def store(project: OpenProject, request: RunStudy) -> Run:
     """Store a study with all of its training runs.
 
     Raises:
         HedgerowError: another study is in progress, the release is too small for this one, the seed
-            is out of range, or the data of a benchmark is missing. Roll the session back in this
-            case.
+            is out of range, or the data of a benchmark is missing.
     """
-    for other in under_way(session, KIND):
-        raise HedgerowError(f"Run {other.id} is another study; wait until it has ended.")
-    planned = plan_study(session, study, data=data, base=base)
-    if planned.design.obstacle:
-        raise HedgerowError(planned.design.obstacle)
-    run = create_run(
-        session,
-        kind=KIND,
-        parameters={
-            "study": study.value,
-            "release": data.release,
-            "seed": seed,
-            "recipe": base.model_dump(mode="json"),
-            "caution": planned.design.caution,
-            "told": [*filter(None, [planned.design.caution]), *planned.design.notes],
-            **_afterwards(session, settings, measured, base, trainings=len(planned.seconds)),
-        },
-        requested_by=requested_by,
-    )
-    arms = zip(planned.design.arms, planned.seconds, strict=True)
-    members = [_member(session, run, arm, seconds, seed=seed) for arm, seconds in arms]
-    run.parameters = run.parameters | {"members": members}
-    session.flush()
-    return run
+    benchmarks = request.data_in(project.settings.data_folder)
+    for choice in benchmarks:
+        require_hub(choice)  # fail before the training runs, not after them
+    with writing(project.engine) as session:
+        for other in under_way(session, KIND):
+            raise HedgerowError(f"Run {other.id} is another study; wait until it has ended.")
+        data = composition(session, request.release)
+        base, _ = request.recipe_on(plan(session, data.release))
+        planned = plan_study(session, request.name, data=data, base=base)
+        if planned.design.obstacle:
+            raise HedgerowError(planned.design.obstacle)
+        afterwards = BenchmarkRequest(
+            models=(ModelChoice(name=base.base_encoder),),
+            benchmarks=benchmarks,
+            suites=request.suites,
+        )
+        run = create_run(
+            session,
+            kind=KIND,
+            parameters={
+                "study": request.name.value,
+                "release": data.release,
+                "seed": request.seed,
+                "recipe": base.model_dump(mode="json"),
+                "caution": planned.design.caution,
+                "told": [*filter(None, [planned.design.caution]), *planned.design.notes],
+                **_afterwards(session, project.settings, afterwards, len(planned.seconds)),
+            },
+            requested_by=project.author(session),
+        )
+        arms = zip(planned.design.arms, planned.seconds, strict=True)
+        members = [_member(session, run, arm, seconds, seed=request.seed) for arm, seconds in arms]
+        run.parameters = run.parameters | {"members": members}
+        session.flush()
+        return run
+
+
+RUN_STUDY = Action("run a study", RunStudy, store)
 
 
 def _afterwards(
-    session: Session,
-    settings: Settings,
-    measured: Measured | None,
-    base: Recipe,
-    *,
-    trainings: int,
+    session: Session, settings: Settings, request: BenchmarkRequest, trainings: int
 ) -> dict[str, Any]:
     """The stored values for a study's benchmarks: the request for the base encoder, and the
     approximate seconds for all models; {} without benchmarks."""
-    if not measured or not any(measured):
+    if not request.benchmarks and not request.suites:
         return {}
-    encoder = ModelChoice(name=base.base_encoder)
-    request = checked_request(
-        session,
-        settings,
-        BenchmarkRequest(models=(encoder,), benchmarks=measured.data, suites=measured.suites),
-    )
-    require_tasks(request.tasks)
-    (plan,) = plan_benchmarks(session, settings, request.models, request.benchmarks).models
-    seconds = round((plan.seconds or UNKNOWN_SECONDS) * (trainings + 1))
+    request = checked_request(session, settings, request)
+    (base,) = plan_benchmarks(session, settings, request.models, request.benchmarks).models
+    seconds = round((base.seconds or UNKNOWN_SECONDS) * (trainings + 1))
     return {"benchmarks": request.model_dump(mode="json"), "benchmark_seconds": seconds}
 
 

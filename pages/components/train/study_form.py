@@ -18,16 +18,15 @@ from training.benchmarks.tasks.general import SUITES
 from training.data.families import Composition
 from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
-from training.recipe.presets import PRESETS, recipe_for
+from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe, parse_recipe
 from training.studies.designs import QUESTIONS, Study
 from training.studies.study_run import (
-    Measured,
+    RUN_STUDY,
     Planned,
+    RunStudy,
     list_studies,
     plan_study,
-    preset_for,
-    request_study,
 )
 
 HEADINGS: Mapping[Study, str] = MappingProxyType(
@@ -112,14 +111,16 @@ def _ask(numbers: list[int], active: Run | None) -> None:
     number = st.session_state.get(_RELEASE)
     data = training_form.composition_of(number if number in numbers else numbers[0])
     try:
-        bases = {study: _base(study, data.release or 0, chosen) for study in Study}
+        own = parse_recipe(recipe_editor.text("")) if chosen == OWN else None
     except HedgerowError as error:
         error_messages.show(
             f"The recipe in the Train section is not valid yet. {error}", key="base"
         )
         return
-    for study, (base, called) in bases.items():
-        _card(study, data, base, called, busy=active is not None)
+    preset = chosen if chosen in PRESETS else None
+    for study in Study:
+        request = RunStudy(name=study, release=data.release, preset=preset, recipe=own)
+        _card(request, data, busy=active is not None)
     with st.expander("Advanced: release, seed, benchmarks", icon=":material/tune:"):
         _advanced(numbers)
 
@@ -140,26 +141,15 @@ def _recipe() -> str:
     return chosen
 
 
-def _base(study: Study, number: int, chosen: str) -> tuple[Recipe, str]:
-    """The recipe for a study of a release, and its name.
-
-    Args:
-        chosen: what `_recipe` returns.
-    """
-    if chosen == OWN:
-        return parse_recipe(recipe_editor.text("")), "your edited recipe"
-    wanted = training_form.plan_of(number)
-    preset = PRESETS.get(chosen) or preset_for(study, wanted)
-    return recipe_for(preset, wanted), f"the “{preset.id}” preset"
-
-
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
 def _planned(study: Study, number: int, recipe: str) -> Planned:
     base, data = Recipe.model_validate_json(recipe), training_form.composition_of(number)
     return open_project.ask(plan_study, study, data=data, base=base)
 
 
-def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: bool) -> None:
+def _card(request: RunStudy, data: Composition, *, busy: bool) -> None:
+    study, wanted = request.name, training_form.plan_of(data.release or 0)
+    base, _ = request.recipe_on(wanted)
     planned = _planned(study, data.release or 0, base.model_dump_json())
     possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
@@ -175,10 +165,12 @@ def _card(study: Study, data: Composition, base: Recipe, called: str, *, busy: b
                 icon=":material/science:",
                 disabled=busy or not possible,
                 on_click=_start,
-                args=(study, data, base),
+                args=(request,),
             )
         text = f"Not possible with this release. {planned.design.obstacle}"
         if possible:
+            called = f"the “{request.preset_on(wanted).id}” preset"
+            called = "your edited recipe" if request.recipe else called
             arms = planned.design.arms
             text = (
                 f"{len(arms)} runs, {duration(sum(planned.seconds))} in total: "
@@ -221,27 +213,19 @@ def _advanced(numbers: list[int]) -> None:
         )
 
 
-def _measured() -> Measured:
-    """The benchmarks to run after training."""
-    state, known = st.session_state, scores.known_data()
-    data = tuple(known[name] for name in state.get(_BENCHMARKS, ()) if name in known)
-    return Measured(data, tuple(state.get(_SUITES, ())))
-
-
-def _start(study: Study, data: Composition, base: Recipe) -> None:
+def _start(request: RunStudy) -> None:
     """Store a study and start its process; a problem is shown on the page."""
+    state, known = st.session_state, scores.known_data()
     with error_messages.kept_for(_PROBLEM):
-        run = open_project.tell(
-            request_study,
-            open_project.settings(),
-            study,
-            data=data,
-            base=base,
-            measured=_measured(),
-            requested_by=current_user.reviewer_id(),
-            seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
-        )
-        page_runs.start_process_of(run)
+        chosen = {
+            "seed": int(state.get(_SEED, DEFAULT_SEED)),
+            "benchmarks": tuple(
+                known[name] for name in state.get(_BENCHMARKS, ()) if name in known
+            ),
+            "suites": tuple(state.get(_SUITES, ())),
+        }
+        request = request.model_copy(update=chosen)
+        page_runs.start_process_of(RUN_STUDY.perform(current_user.project(), request))
 
 
 def _results(runs: list[Run]) -> None:

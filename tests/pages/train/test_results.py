@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from db.engine import writing
 from db.models import Run, RunState, Split, TypeVersion
-from db.runs import create_run
+from db.runs import create_run, get_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask, tell
 from pages.components.train import tradeoff_section
@@ -27,7 +27,7 @@ from tests.pages.train.conftest import (
     stored_run,
 )
 from tests.support.old_recipes import OLD_RECIPES
-from training.data.families import composition
+from tests.training.support.trainings import perform
 from training.encoder_run import tradeoff_save
 from training.encoder_run.tradeoff import SHARES
 from training.encoder_run.tradeoff_curve import KEPT, KIND, group_of
@@ -36,7 +36,7 @@ from training.recipe.presets import PRESETS, QUICK
 from training.recipe.schema import Recipe
 from training.studies.designs import Study
 from training.studies.members import trials
-from training.studies.study_run import list_studies, request_study
+from training.studies.study_run import RUN_STUDY, RunStudy, list_studies
 
 
 def test_without_a_training_the_results_link_to_the_bundled_model_and_the_train_section(
@@ -274,10 +274,10 @@ def result(place: int) -> dict[str, object]:
 
 def stored(engine: Engine, study: Study, *, state: RunState = RunState.DONE) -> list[int]:
     """A study whose first runs are done, and whose last one has failed. Its run, then theirs."""
+    request = RunStudy(name=study, recipe=BASE, seed=1)
+    number = perform(engine, RUN_STUDY, request).id
     with writing(engine) as session:
-        run = request_study(
-            session, load_settings(), study, data=composition(session), base=BASE, seed=1
-        )
+        run = get_run(session, number)
         run.state = state
         *done, last = (trial.run for trial in trials(session, run))
         for place, child in enumerate(done):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Wanted
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Run, Split
 from db.runs import get_run
-from db.settings import Settings
+from db.settings import Settings, load_settings
 from tests.curation.support.families import add_plain_family, add_variant
 from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
@@ -146,6 +147,11 @@ def write(engine: Engine, change: Callable[..., T], *given: object, **how: objec
     """The same for a change, which is stored."""
     with writing(engine) as session:
         return change(session, *given, **how)
+
+
+def perform(engine: Engine, action: Action[Wanted, T], wanted: Wanted) -> T:
+    """What an action returns in this project, without a person who acts."""
+    return action.perform(OpenProject(load_settings(), engine), wanted)
 
 
 def count(session: Session, table: type) -> int:
