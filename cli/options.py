@@ -179,7 +179,7 @@ def _option(name: str, field: FieldInfo, given: Any) -> inspect.Parameter:
     for bound in field.metadata:
         option.min = getattr(bound, "ge", option.min)
         option.max = getattr(bound, "le", option.max)
-    if kind is bool and not option.param_decls:
+    if kind is bool and not more:
         option.param_decls = (f"--{name.replace('_', '-')}",)  # without a form with --no
     default = field.get_default(call_default_factory=True)
     if field.is_required():

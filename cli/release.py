@@ -7,7 +7,7 @@ import typer
 
 from cli.options import one_of, open_home, takes, this_project
 from cli.runs import carry_out_run
-from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, out, show, table_of
+from cli.terminal import AsJson, DryRun, ReleaseNumber, out, show, table_of
 from curation.formatting import counted
 from curation.release.contents import release_facts
 from curation.release.creating import CREATE_RELEASE, CreateRelease, plan
@@ -16,12 +16,10 @@ from curation.release.freezing import get_release
 from curation.release.report.sections import report
 from curation.release.report.writing import Form, text
 from db.engine import reading
-from db.errors import HedgerowError
 from db.named_files import resolved
 from hedgerow.home import acting
 from hedgerow.releases import export
-from hedgerow.upkeep import store_push
-from training.hub.push_run import KIND, Subject
+from training.hub.push_run import KIND, PUSH, Push
 from training.runs.kinds import kind_of
 
 
@@ -119,40 +117,17 @@ def export_release(
 # -- Publishing a model or a release on the Hub ----------------------------------------------------
 
 
-def push_to_hub(
-    run: Annotated[
-        int | None,
-        typer.Argument(
-            metavar="ID", min=1, max=LARGEST_NUMBER, help="The training run whose model to publish."
-        ),
-    ] = None,
-    *,
-    repo: Annotated[
-        str,
-        typer.Option(
-            metavar="OWNER/NAME", help="Repository on the Hub; created if it does not exist."
-        ),
-    ],
-    release: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=LARGEST_NUMBER,
-            help="Publish this release as a data set, instead of a model.",
-        ),
-    ] = None,
-    private: Annotated[
-        bool, typer.Option("--private/--public", help="Whether the repository is private.")
-    ] = True,
-    as_json: AsJson = False,
-) -> None:
+@takes(
+    Push,
+    run=Annotated[int | None, typer.Argument(metavar="ID")],
+    repo=Annotated[str, typer.Option(metavar="OWNER/NAME")],
+    release=Annotated[int | None, typer.Option(metavar="N")],
+    private=Annotated[bool, typer.Option("--private/--public")],
+)
+def push_to_hub(request: Push, as_json: AsJson = False) -> None:
     """Publish a trained model, or a release, on the Hugging Face Hub.
     The access token comes from HF_TOKEN or 'hf auth login'. HF_ENDPOINT sets another hub.
     """
-    if (run is None) == (release is None):
-        found = "neither" if run is None else "both"
-        raise HedgerowError(f"Expected a run's number or --release, found {found}; give one.")
     home = open_home()
-    result = carry_out_run(*home, store_push(home, Subject(run, release), repo, private=private))
+    result = carry_out_run(*home, PUSH.perform(acting(home), request).id)
     show(result, as_json, kind_of(KIND).sum_up(result))

@@ -159,11 +159,10 @@ class Modelling:
                 or the hub cannot be reached.
         """
         from hedgerow.running import carry_out
-        from hedgerow.upkeep import store_push
-        from training.hub.push_run import Subject
+        from training.hub.push_run import PUSH, Push
 
-        subject = Subject(run=_run_of(model))
-        return carry_out(*self._home, store_push(self._home, subject, repo, private=private))
+        request = asked.request(Push, locals() | {"run": _run_of(model)})
+        return carry_out(*self._home, PUSH.perform(acting(self._home), request).id)
 
     def similarity(
         self,

@@ -23,8 +23,9 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Release as Row
 from db.models import Split
+from hedgerow import asked
 from hedgerow.asked import split_of
-from hedgerow.home import Home
+from hedgerow.home import Home, acting
 from hedgerow.progress import progress_bar, quietly
 from training.benchmarks.contamination import compare
 
@@ -217,11 +218,10 @@ class Release:
                 reached.
         """
         from hedgerow.running import carry_out
-        from hedgerow.upkeep import store_push
-        from training.hub.push_run import Subject
+        from training.hub.push_run import PUSH, Push
 
-        subject = Subject(release=self.number)
-        return carry_out(*self._home, store_push(self._home, subject, repo, private=private))
+        request = asked.request(Push, locals() | {"release": self.number})
+        return carry_out(*self._home, PUSH.perform(acting(self._home), request).id)
 
     def _frame(self, table: Table, split: str | None) -> pd.DataFrame:
         import pandas as pd

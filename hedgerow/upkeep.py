@@ -6,12 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from db.engine import writing
 from db.named_files import resolved
-from hedgerow.home import Home, asked_by
+from hedgerow.home import Home
 from hedgerow.progress import progress_bar
-from training.hub.publishing import require_token
-from training.hub.push_run import Subject, request_push
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,20 +88,3 @@ class Upkeep:
         with progress_bar() as report:
             result = check_project(engine, settings, repair=repair, report=report)
         return pd.DataFrame(result.facts["findings"]).set_index("id")
-
-
-# -- Publishing a model or a release on the Hugging Face Hub ---------------------------------------
-
-
-def store_push(home: Home, subject: Subject, repo: str, *, private: bool) -> int:
-    """Store a run that publishes a model or a release, and return its number.
-
-    Raises:
-        HedgerowError: the run or release is unknown, the run has no model, the name of the
-            repository is invalid, or there is no access token. Nothing is stored in these cases.
-    """
-    with writing(home.engine) as session:
-        author = asked_by(session, home.settings)
-        run = request_push(session, subject, repo=repo, private=private, requested_by=author)
-        require_token()
-        return run.id

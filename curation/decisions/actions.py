@@ -9,8 +9,8 @@ Python) fill in the request and show the result; they have no rules of their own
 variants are not actions: they stay plain functions on the shortest path from a key press.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -48,6 +48,8 @@ class OpenProject:
     Attributes:
         author: the id of the person who acts, or None if nobody gave a name; called in a writing
             session, since a new name becomes a reviewer.
+        keys: keys and access tokens that the person has entered, as environment variables for the
+            process of a run; they are never stored.
         report: is told the progress of a plan or an action that takes long.
     """
 
@@ -55,6 +57,7 @@ class OpenProject:
     engine: Engine
     author: Callable[[Session], int | None] = _nobody
     report: Report = silent
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 Wanted = TypeVar("Wanted")

@@ -38,9 +38,10 @@ from tests.training.benchmarks.conftest import tiny_cross as tiny_cross
 from tests.training.benchmarks.conftest import tokenizer as tokenizer
 from tests.training.conftest import tiny_encoder as tiny_encoder
 from tests.training.ranking.support.finetunings import ENTRIES, lines
+from tests.training.support.trainings import perform
 from training.benchmarks.sources import keep_data
 from training.encoder_run import trainings
-from training.hub.push_run import Subject, request_push
+from training.hub.push_run import PUSH, Push
 from training.recipe import presets
 from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe
@@ -325,8 +326,7 @@ def test_a_typed_token_reaches_the_process_and_is_stored_nowhere(
     engine: Engine, home: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(HUB_TOKEN)
-    with writing(engine) as session:
-        run = request_push(session, Subject(run=1), repo=REPO)
+    run = perform(engine, PUSH, Push(run=1, repo=REPO), HF_TOKEN=TOKEN)
     start_process(load_settings(), run, {HUB_TOKEN: TOKEN})
     for _ in range(10 * SECONDS):
         now = stored_run(engine, run.id)

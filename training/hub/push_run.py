@@ -7,16 +7,20 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.encoders.model_folders import HUB_FILES
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import get_release
-from db.engine import reading
+from db import LARGEST_NUMBER
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, Run, RunState
-from db.runs import UNFINISHED, create_run, get_run, list_runs
+from db.runs import create_run, get_run, list_runs, refuse_equal
+from db.settings import HUB_TOKEN
 from training.benchmarks.contamination import compare
 from training.hub.publishing import Repo, checked_repo, push, require_token
 from training.model_card import CARD, card_of, published
@@ -50,52 +54,55 @@ class Subject(NamedTuple):
         return f"push-release-{self.release}" if self.run is None else f"push-run-{self.run}"
 
 
-def request_push(
-    session: Session,
-    subject: Subject,
-    *,
-    repo: str,
-    private: bool = True,
-    requested_by: int | None = None,
-) -> Run:
+class Push(Request):
+    """What to publish, and where."""
+
+    run: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
+    """The training run whose model to publish."""
+
+    repo: str
+    """Repository on the Hub; created if it does not exist."""
+
+    release: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
+    """Publish this release as a data set, instead of a model."""
+
+    private: bool = True
+    """Whether the repository is private."""
+
+
+def store(project: OpenProject, request: Push) -> Run:
     """Store a run that publishes a model or a release.
 
-    Args:
-        repo: ``owner/name`` on the Hub; created if it does not exist.
-        private: whether the repository should be private; an existing public one is refused.
-
     Raises:
-        HedgerowError: the run or release does not exist, the run has no model, or the Hub would
-            refuse the name.
+        HedgerowError: the request names both or neither, the run or release does not exist, the run
+            has no model, the Hub would refuse the name, there is no access token, or the same push
+            is in progress.
     """
-    name = checked_repo(repo)
-    if subject.run is not None:
-        made = model_run(session, subject.run)
-        inputs = {"model": _fingerprint(session, made)}
-    else:
-        inputs = {"release": get_release(session, subject.release).content_hash}
-    return create_run(
-        session,
-        kind=KIND,
-        group=subject.group,
-        inputs=inputs,
-        requested_by=requested_by,
-        parameters={**subject._asdict(), "repo": name, "private": private},
-    )
+    if (request.run is None) == (request.release is None):
+        found = "neither" if request.run is None else "both"
+        raise HedgerowError(f"Expected a run's number or a release, found {found}; give one.")
+    subject = Subject(request.run, request.release)
+    parameters = {**subject._asdict(), "repo": checked_repo(request.repo)}
+    with writing(project.engine) as session:
+        if subject.run is not None:
+            inputs = {"model": _fingerprint(session, model_run(session, subject.run))}
+        else:
+            inputs = {"release": get_release(session, subject.release).content_hash}
+        if HUB_TOKEN not in project.keys:
+            require_token()
+        run = create_run(
+            session,
+            kind=KIND,
+            group=subject.group,
+            inputs=inputs,
+            requested_by=project.author(session),
+            parameters={**parameters, "private": request.private},
+        )
+        refuse_equal(session, run, doing="pushing the same; wait until it has ended")
+        return run
 
 
-def request_one_push(
-    session: Session,
-    subject: Subject,
-    *,
-    repo: str,
-    private: bool = True,
-    requested_by: int | None = None,
-) -> Run | None:
-    """Like ``request_push``; None if another user's push of the same model is in progress."""
-    if any(run.state in UNFINISHED for run in pushes(session, subject)):
-        return None
-    return request_push(session, subject, repo=repo, private=private, requested_by=requested_by)
+PUSH = Action("push", Push, store)
 
 
 def model_run(session: Session, number: int) -> Run:

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from db.settings import HUB_TOKEN
 from pages.components.shared import formatting, page_runs, typed_secrets
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.hub.publishing import LONGEST_REPO, token_source
-from training.hub.push_run import Subject, pushes, request_one_push
+from training.hub.push_run import PUSH, Push, Subject, pushes
 
 
 @error_messages.fragment  # naming a repository does not redraw what is above
@@ -81,17 +80,9 @@ def _key(subject: Subject, name: str) -> str:
 
 
 def _start(subject: Subject) -> None:
-    if not has_token():
-        raise HedgerowError("Expected an access token for the Hub, found none; type one in.")
-    run = open_project.tell(
-        request_one_push,
-        subject,
-        repo=st.session_state[_key(subject, "repo")],
-        private=st.session_state[_key(subject, "private")],
-        requested_by=current_user.reviewer_id(),
-    )
-    if run is not None:  # otherwise somebody else has just started one, which is shown
-        page_runs.start_process_of(run, token_environment())
+    repo, private = (st.session_state[_key(subject, name)] for name in ("repo", "private"))
+    request = Push(**subject._asdict(), repo=repo, private=private)
+    page_runs.begin(PUSH, request, token_environment())
 
 
 # -- access token ---------------------------------------------------------------------------------
@@ -108,11 +99,6 @@ def token_environment() -> dict[str, str]:
     """Environment variables for a push's process."""
     token = typed_secrets.typed(_TOKEN)
     return {HUB_TOKEN: token} if token else {}
-
-
-def has_token() -> bool:
-    """Whether there is a token."""
-    return bool(typed_secrets.typed(_TOKEN) or token_source())
 
 
 def token_field(place: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from curation.decisions.actions import Action, Wanted
 from curation.decisions.roles import Role, for_the_project
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.formatting import duration
@@ -43,6 +44,17 @@ def start(kind: str, parameters: dict[str, Any]) -> Run:
     )
     start_process_of(run)
     return run
+
+
+def begin(
+    action: Action[Wanted, Run], wanted: Wanted, keys: Mapping[str, str] | None = None
+) -> None:
+    """Store the run of an action, and start its process.
+
+    Args:
+        keys: keys that the user has entered, for this process; they are not stored.
+    """
+    start_process_of(action.perform(current_user.project(keys), wanted), keys)
 
 
 def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> None:

@@ -224,8 +224,7 @@ def _start(request: RunStudy) -> None:
             ),
             "suites": tuple(state.get(_SUITES, ())),
         }
-        request = request.model_copy(update=chosen)
-        page_runs.start_process_of(RUN_STUDY.perform(current_user.project(), request))
+        page_runs.begin(RUN_STUDY, request.model_copy(update=chosen))
 
 
 def _results(runs: list[Run]) -> None:

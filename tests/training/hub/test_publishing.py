@@ -24,10 +24,10 @@ from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, READ_TOKEN, TOKEN, HubServer
 from tests.support.servers.hub_server import Repo as Stored
-from tests.training.support.trainings import read, write
+from tests.training.support.trainings import perform, read, write
 from training.hub import push_run
 from training.hub.publishing import checked_repo
-from training.hub.push_run import Subject, request_one_push, request_push
+from training.hub.push_run import PUSH, Push, Subject
 from training.model_card import LOCAL_MODEL, card_of, published, write_card
 from training.recipe.schema import Recipe, recipe_of
 
@@ -44,7 +44,8 @@ def pushed(
     engine: Engine, subject: Subject, *, repo: str = REPO, private: bool = True
 ) -> dict[str, object]:
     """Push, and return the result."""
-    run = write(engine, request_push, subject, repo=repo, private=private)
+    request = Push(**subject._asdict(), repo=repo, private=private)
+    run = perform(engine, PUSH, request, HF_TOKEN=TOKEN)
     return execute(engine, load_settings(), run.id, {push_run.KIND: push_run.work})
 
 
@@ -215,20 +216,22 @@ def test_a_name_the_hub_would_refuse_is_refused_here() -> None:
 def test_only_what_has_a_model_can_be_pushed_and_by_two_people_once(
     engine: Engine, model: int
 ) -> None:
-    with writing(engine) as session:
-        assert checked_repo(f" {REPO} ") == REPO
-        run = request_one_push(session, Subject(run=model), repo=REPO)
-        assert run is not None and TOKEN not in str(run.model_dump())
-        assert request_one_push(session, Subject(run=model), repo=REPO) is None
-        request_cancel(session, run.id)
-        assert request_one_push(session, Subject(run=model), repo=REPO) is not None
-        for subject, fact in (
-            (Subject(run=run.id), "no model"),
-            (Subject(run=99), "no run"),
-            (Subject(release=9), "no release 9"),
-        ):
-            with pytest.raises(HedgerowError, match=fact):
-                request_push(session, subject, repo=REPO)
+    def push(**what: int) -> Run:
+        return perform(engine, PUSH, Push(**what, repo=f" {REPO} "), HF_TOKEN=TOKEN)
+
+    run = push(run=model)
+    assert run.parameters["repo"] == REPO and TOKEN not in str(run.model_dump())
+    with pytest.raises(HedgerowError, match=f"Run {run.id} is already pushing the same"):
+        push(run=model)
+    write(engine, request_cancel, run.id)
+    push(run=model)
+    for what, fact in (
+        ({"run": run.id}, "no model"),
+        ({"run": 99}, "no run"),
+        ({"release": 9}, "no release 9"),
+    ):
+        with pytest.raises(HedgerowError, match=fact):
+            push(**what)
 
 
 def test_a_push_that_fails_leaves_no_data_set_behind(

@@ -24,6 +24,7 @@ from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, HubServer
 from tests.training.benchmarks.support.running import ran, results
 from tests.training.ranking.support.finetunings import ENTRIES, ask, carry_out, entry, lines
+from tests.training.support.trainings import perform
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
 from training.benchmarks.scorers.interface import Random, measure
@@ -153,10 +154,8 @@ def test_a_finetuned_encoder_and_a_reranker_are_known_wherever_they_can_be_used(
     assert again.result["fingerprint"] != runs[1].result["fingerprint"]
 
     (folders[1] / "README.md").unlink()
-    with writing(engine) as session:
-        asked = push_run.request_push(
-            session, push_run.Subject(run=runs[1].id), repo=f"{OWNER}/reranker"
-        )
+    request = push_run.Push(run=runs[1].id, repo=f"{OWNER}/reranker")
+    asked = perform(engine, push_run.PUSH, request)
     execution.execute(engine, load_settings(), asked.id, {push_run.KIND: push_run.work})
     files = hub.repos[("model", f"{OWNER}/reranker")].files
     assert (

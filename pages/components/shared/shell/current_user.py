@@ -205,10 +205,11 @@ def reviewer_id() -> int | None:
     return st.session_state.get(_ID)
 
 
-def project() -> OpenProject:
-    """The project in which an action happens; the current user acts."""
+def project(keys: Mapping[str, str] | None = None) -> OpenProject:
+    """The project in which an action happens; the current user acts, with these keys."""
     author = reviewer_id()
-    return OpenProject(open_project.settings(), open_project.engine(), lambda _: author)
+    settings, engine = open_project.settings(), open_project.engine()
+    return OpenProject(settings, engine, lambda _: author, keys=keys or {})
 
 
 def follow_people() -> None:
