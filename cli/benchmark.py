@@ -15,7 +15,6 @@ from cli.options import (
     PromptNumbers,
     as_cap,
     as_option,
-    asked_by,
     open_home,
     prompt_numbers,
 )
@@ -23,17 +22,17 @@ from cli.runs import carry_out_run
 from cli.scores import asked_lines, average_line, facts_by_model, is_average, table, unseen_lines
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, show, table_of
 from curation.generation.prices import dollars, price_under, spent_by
-from curation.generation.providers.chat.completions import require_key
 from curation.generation.request import Budget
 from curation.release.freezing import get_release
 from curation.release.overlap_results import description, description_by_field
 from curation.validation import checked
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError, RunEnded
 from db.models import Split
 from db.named_files import LARGEST_WRITTEN, expanded, read_text
 from db.settings import Settings
 from hedgerow.benchmarks import MTEB, named_data, request_for, tasks_folder
+from hedgerow.home import acting
 from training.benchmarks.catalogue import benchmark_names
 from training.benchmarks.contamination import (
     bundled_texts_description,
@@ -41,7 +40,6 @@ from training.benchmarks.contamination import (
     compare_bundled_texts,
 )
 from training.benchmarks.harness_names import KNOWN, LM_EVAL, TABLE_3
-from training.benchmarks.harness_tasks import require_task
 from training.benchmarks.results.queries import of_run
 from training.benchmarks.results.semantoneg_analyses import unseen_scores
 from training.benchmarks.runs.lifecycle import NotMeasured
@@ -52,11 +50,16 @@ from training.benchmarks.runs.measured_models import (
     clean_model,
     require_fitting,
 )
-from training.benchmarks.runs.request import BenchmarkRequest, plan_benchmarks, request_benchmarks
+from training.benchmarks.runs.request import (
+    BENCHMARK,
+    BenchmarkRequest,
+    plan_benchmarks,
+    require_all_tasks,
+)
 from training.benchmarks.scorers.architecture import known_architectures
 from training.benchmarks.scorers.prompted.wording import chosen_versions
-from training.benchmarks.sources import require_data, require_hub
-from training.benchmarks.tasks.general import SUITES, names_of, require_tasks
+from training.benchmarks.sources import require_data
+from training.benchmarks.tasks.general import SUITES, names_of
 from training.benchmarks.tasks.own_families import Hedgerow
 
 NAMES = (
@@ -145,7 +148,8 @@ def run_benchmark(
 
     'hedgerow run ID' resumes an interrupted run.
     """
-    settings, engine = open_home()
+    home = open_home()
+    settings, engine = home
     shared = {
         "architecture": architecture,
         "query_prompt": query_prompt,
@@ -170,26 +174,14 @@ def run_benchmark(
             settings, name, asked, kept, release, split, folder=tasks_folder(name, data)
         )
         request = request.model_copy(update={"budget": caps, "asked_with": versions})
-        require_tasks(request.tasks)  # slow; would block other writers in a transaction
-        for task in request.language_tasks:
-            require_task(task, request.folder_of_tasks)
         if dry_run:
+            require_all_tasks(request)
             _show_plan(settings, engine, request, as_json)
             return
-    if asked[0].architecture == CHAT:
-        require_key(asked[0].base_url, settings)
     if overlap:
         with reading(engine) as session:
             get_release(session, release)  # before a long run, not after it
-    for choice in request.benchmarks:
-        require_hub(choice)
-    with writing(engine) as session:
-        run = request_benchmarks(
-            session,
-            settings,
-            request,
-            requested_by=asked_by(session, settings),
-        )
+    run = BENCHMARK.perform(acting(home), request)
     ended, problems = carry_out(settings, engine, run.id, several=several)
     with reading(engine) as session:
         rows = of_run(session, run.id)

@@ -8,20 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.validation import in_words
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Split
 from db.named_files import expanded
 from db.settings import Settings
-from hedgerow.home import Home, asked_by
+from hedgerow.home import Home, acting
 from hedgerow.running import carry_out
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.harness_names import KNOWN, LM_EVAL, tasks_of
 from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.results.saved import read_result
 from training.benchmarks.runs.measured_models import ModelChoice, chosen_model
-from training.benchmarks.runs.request import BenchmarkRequest, request_benchmarks
+from training.benchmarks.runs.request import BENCHMARK, BenchmarkRequest
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.sources import (
     DataChoice,
@@ -29,9 +28,8 @@ from training.benchmarks.sources import (
     data_for_now,
     keep_file_here,
     kept_data,
-    require_hub,
 )
-from training.benchmarks.tasks.general import SUITES, require_tasks
+from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.own_families import Hedgerow
 
 if TYPE_CHECKING:
@@ -116,28 +114,21 @@ def measure(
     split: Split,
     options: Mapping[str, Any],
     prompts: Mapping[str, int] | None = None,
-    called: Any = in_words,
 ) -> list[Score]:
     """Evaluate a model. A suite of mteb tasks has one score per task, in the order of the suite.
 
     Args:
         options: the options of the model, fields of `ModelChoice`.
         prompts: name of a prompt for language models → its version; by default the newest version.
-        called: a function that returns the name of a field for messages.
     """
-    choice = chosen_model({"name": model, **options}, called=called)
+    choice = chosen_model({"name": model, **options})
     versions = chosen_versions(prompts or {})
     with named_data(home.settings, name, data) as kept:
         request = request_for(
             home.settings, name, (choice,), kept, release, split, folder=tasks_folder(name, data)
         )
         request = request.model_copy(update={"asked_with": versions})
-        require_tasks(request.tasks)  # slow; would block other writers in a transaction
-    for wanted in request.benchmarks:
-        require_hub(wanted)
-    with writing(home.engine) as session:
-        author = asked_by(session, home.settings)
-        run = request_benchmarks(session, home.settings, request, requested_by=author)
+    run = BENCHMARK.perform(acting(home), request)
     carry_out(home.settings, home.engine, run.id)
     with reading(home.engine) as session:
         rows = of_run(session, run.id)

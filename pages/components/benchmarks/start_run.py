@@ -19,17 +19,16 @@ from training.benchmarks.catalogue import benchmark
 from training.benchmarks.harness_names import LM_EVAL, title_of
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, chosen_model
 from training.benchmarks.runs.request import (
+    BENCHMARK,
     KIND,
     BenchmarkPlan,
     BenchmarkRequest,
     Chats,
     ModelPlan,
     plan_benchmarks,
-    request_benchmarks,
 )
 from training.benchmarks.scorers.prompted.wording import chosen_versions
 from training.benchmarks.sources import DataChoice
-from training.benchmarks.tasks.general import require_tasks
 from training.models.display_names import short_name
 
 SHOWN_RUNS = 20
@@ -200,14 +199,7 @@ def _start(
             budget=budget,
             asked_with=chosen_versions(versions),
         )
-        require_tasks(request.tasks)  # slow; would block other writers in a transaction
-        run = open_project.tell(
-            request_benchmarks,
-            open_project.settings(),
-            request,
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run, _keys(chosen))
+        page_runs.begin(BENCHMARK, request, _keys(chosen))
 
 
 # -- A description of what Run will do and how long it takes --------------------------------------

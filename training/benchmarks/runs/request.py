@@ -4,12 +4,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.formatting import tokens
 from curation.generation.prompts import seed_prompts
+from curation.generation.providers.chat.completions import require_key
 from curation.generation.request import Budget, Price
+from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import create_run, refuse_equal
@@ -37,14 +40,14 @@ from training.benchmarks.scorers.prompted.wording import (
     Wording,
     wording_of,
 )
-from training.benchmarks.sources import DataChoice, require_data
+from training.benchmarks.sources import DataChoice, require_data, require_hub
 from training.benchmarks.tasks.general import SUITES, require_tasks
 from training.models.known import folder_of, weight_of
 
 KIND = "benchmark"
 
 
-class BenchmarkRequest(BaseModel):
+class BenchmarkRequest(Request):
     """A request to measure every model with every benchmark and task.
 
     Attributes:
@@ -55,8 +58,6 @@ class BenchmarkRequest(BaseModel):
         budget: US dollars for the chat models; the run pauses when it is spent.
         asked_with: the prompt versions for language models; a stored run names all of them.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     models: tuple[ModelChoice, ...] = ()
     benchmarks: tuple[DataChoice, ...] = ()
@@ -71,6 +72,38 @@ class BenchmarkRequest(BaseModel):
     def folder_of_tasks(self) -> Path | None:
         """The task as in `load_task`."""
         return Path(self.tasks_folder) if self.tasks_folder else None
+
+
+def store(project: OpenProject, request: BenchmarkRequest) -> Run:
+    """Store a benchmark run, after everything that takes too long for a transaction.
+
+    Raises:
+        HedgerowError: a task does not exist, a chat model needs a key, data can't be downloaded, or
+            as in `request_benchmarks`.
+    """
+    require_all_tasks(request)
+    for model in request.models:
+        if model.architecture == CHAT:
+            require_key(model.base_url, project.settings, project.keys)
+    for choice in request.benchmarks:
+        require_hub(choice)
+    with writing(project.engine) as session:
+        author = project.author(session)
+        return request_benchmarks(session, project.settings, request, requested_by=author)
+
+
+BENCHMARK = Action("benchmark", BenchmarkRequest, store)
+
+
+def require_all_tasks(request: BenchmarkRequest) -> None:
+    """Check that the tasks of mteb and lm_eval exist. This can be slow.
+
+    Raises:
+        HedgerowError: one does not.
+    """
+    require_tasks(request.tasks)
+    for name in request.language_tasks:
+        require_task(name, request.folder_of_tasks)
 
 
 def request_benchmarks(
@@ -121,15 +154,18 @@ def checked_request(
         raise HedgerowError("Expected at least one benchmark, found none; choose one.")
     for name in request.suites:
         _require_suite(name)
-    require_tasks(request.tasks)
+    require_all_tasks(request)
     general_asked = bool(request.suites or request.tasks)
     if general_asked and not any(may_do_general(m.architecture, m.prompts) for m in models):
         raise HedgerowError(
             "Expected an embedding model with its own prompts for mteb tasks, found none; "
             "choose another model, or remove these tasks."
         )
-    if request.language_tasks:
-        _require_language_tasks(request, models)
+    if request.language_tasks and not any(may_do_language(m.architecture) for m in models):
+        raise HedgerowError(
+            f"Expected a language model ({Causal.architecture}) for lm_eval tasks, found none; "
+            "choose another model, or remove these tasks."
+        )
     if data and not any(benchmark(choice.benchmark).asks == "relevance" for choice in data):
         _require_own_prompts(models)
     models.sort(
@@ -165,17 +201,6 @@ def _require_own_prompts(models: Sequence[ModelChoice]) -> None:
         raise HedgerowError(
             "Query and document prompts need a benchmark with queries (NevIR, ExcluIR), but "
             "these compare sentences; remove the prompts."
-        )
-
-
-def _require_language_tasks(request: BenchmarkRequest, models: Sequence[ModelChoice]) -> None:
-    """Refuse models that lm_eval can't measure, before one is loaded."""
-    for name in request.language_tasks:
-        require_task(name, request.folder_of_tasks)
-    if not any(may_do_language(model.architecture) for model in models):
-        raise HedgerowError(
-            f"Expected a language model ({Causal.architecture}) for lm_eval tasks, found none; "
-            "choose another model, or remove these tasks."
         )
 
 

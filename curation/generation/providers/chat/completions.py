@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
@@ -181,16 +181,17 @@ def comparable(address: str) -> str:
     return f"{parts.scheme}://{login}{at}{host.lower()}{parts.path.rstrip('/')}?{parts.query}"
 
 
-def require_key(base_url: str, settings: Settings) -> None:
+def require_key(base_url: str, settings: Settings, keys: Container[str] = ()) -> None:
     """Refuse calls that would fail for lack of a key.
+
+    Args:
+        keys: variables that the calling process will have in addition to the environment's.
 
     Raises:
         HedgerowError: they go to OpenAI itself, and there is no key for it.
     """
-    if (
-        is_own(address_of(base_url, settings))
-        and not key_for(base_url, settings).get_secret_value()
-    ):
+    has_key = KEY_VARIABLE in keys or key_for(base_url, settings).get_secret_value()
+    if is_own(address_of(base_url, settings)) and not has_key:
         raise HedgerowError(
             f"OpenAI needs an API key; set OPENAI_API_KEY or {KEY_VARIABLE}, or give the address "
             "of another server (base URL)."
