@@ -10,9 +10,9 @@ from cli.options import open_home, takes
 from cli.runs import carry_out_run
 from cli.scores import facts
 from cli.scores import table as score_table
-from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
+from cli.terminal import AsJson, show, table_of
 from db.errors import HedgerowError
-from hedgerow.home import Home, acting
+from hedgerow.home import acting
 from hedgerow.progress import err, text_of
 from hedgerow.studies import (
     facts_of,
@@ -24,7 +24,9 @@ from hedgerow.studies import (
 )
 from training.benchmarks.catalogue import benchmark as known_benchmark
 from training.benchmarks.sources import DataChoice
+from training.encoder_run.tradeoff import MeasureTradeoff
 from training.encoder_run.tradeoff_curve import Curve
+from training.encoder_run.tradeoff_save import SavePoint
 from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.studies.designs import Study
 from training.studies.outcomes import NAMES as FIGURES
@@ -107,50 +109,35 @@ def _shown(row: FigureRow | None) -> str:
 # -- The trade-off of a finished training run: measure it, show it, save a point -------------------
 
 
+@takes(
+    MeasureTradeoff,
+    training=Annotated[int, typer.Argument(metavar="ID")],
+    sts=Annotated[Path | None, typer.Option(metavar="FILE")],
+)
 def tradeoff(
-    run: Annotated[
-        int,
-        typer.Argument(
-            metavar="ID", min=1, max=LARGEST_NUMBER, help="The number of a training run."
-        ),
-    ],
-    share: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Share of the finetuned weights to show, measured if new."),
-    ] = None,
+    request: MeasureTradeoff,
     save: Annotated[
         bool, typer.Option("--save", help="Save the model with this share as a new model.")
     ] = False,
-    sts_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--sts",
-            metavar="FILE",
-            help="One score and two sentences per line, separated by tabs; another measure of "
-            "general ability next to retrieval and drift.",
-        ),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show negation against general ability for mixtures of a run's base encoder and its model.
     Measures them if necessary. Nothing is trained.
     """
+    training, share = request.training, request.share
     if save and share is None:
         raise HedgerowError(
             "Expected --share with --save, found none; add, for example, --share 0.7."
         )
     home = open_home()
-    curve = measured_curve(home, run, share=share, sts=sts_file)
-    saved = _saved(home, run, share) if save and share is not None else {}
-    result = _facts(curve, share) | saved
-    lines = [f"Saved the model as {saved['encoder']!r} in {saved['model']}."] if saved else []
+    curve = measured_curve(home, request)
+    result, lines = _facts(curve, share), []
+    if save and share is not None:
+        saved = save_point(home, SavePoint(training=training, share=share))
+        result |= {"model": saved["model"], "encoder": saved["name"]}
+        lines.append(f"Saved the model as {saved['name']!r} in {saved['model']}.")
     retrieval = [WHAT_IT_IS] if curve.measured([RETRIEVAL]) else []
     show(result, as_json, _table(curve), _hint(result["suggested"]), *retrieval, *lines)
-
-
-def _saved(home: Home, training: int, share: float) -> dict[str, Any]:
-    result = save_point(home, training, share)
-    return {"model": result["model"], "encoder": result["name"]}
 
 
 def _facts(curve: Curve, share: float | None) -> dict[str, Any]:

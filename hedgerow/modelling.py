@@ -135,8 +135,10 @@ class Modelling:
                 data are held out.
         """
         from hedgerow.studies import tradeoff
+        from training.encoder_run.tradeoff import MeasureTradeoff
 
-        return tradeoff(self._home, _run_of(model), share=share, sts=sts)
+        request = asked.request(MeasureTradeoff, locals() | {"training": _run_of(model)})
+        return tradeoff(self._home, request)
 
     def push(
         self, model: TrainedEncoder | int, repo: str, *, private: bool = True

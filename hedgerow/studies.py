@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from db.engine import reading, writing
-from db.errors import HedgerowError
+from db.engine import reading
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow import asked
 from hedgerow.benchmarks import Score, score_of
-from hedgerow.home import Home, asked_by
+from hedgerow.home import Home, acting
 from hedgerow.progress import quietly
 from hedgerow.running import carry_out, located
 from training.benchmarks.results.queries import Scored, of_run
-from training.encoder_run.tradeoff import finished_training, read_sts_file, request_tradeoff
+from training.encoder_run.tradeoff import MEASURE_TRADEOFF, MeasureTradeoff, finished_training
 from training.encoder_run.tradeoff_curve import GENERAL, NEGATION, Curve, axes, curve_of, suggested
-from training.encoder_run.tradeoff_save import request_save
+from training.encoder_run.tradeoff_save import SAVE_POINT, SavePoint
 from training.studies.members import Trial
 from training.studies.members import trials as trials_of
 from training.studies.outcomes import FigureRow, figure_rows
@@ -164,65 +163,46 @@ class Tradeoff:
         Raises:
             HedgerowError: the share was not measured, or a model with these weights already exists.
         """
-        return loaded(save_point(self._home, self.training, _number(share)))
+        request = asked.request(SavePoint, {"training": self.training, "share": share})
+        return loaded(save_point(self._home, request))
 
     def __repr__(self) -> str:
         return f"<Tradeoff of run {self.training}: {len(self._curve.points)} points>"
 
 
-def tradeoff(home: Home, training: int, *, share: float | None, sts: str | Path | None) -> Tradeoff:
+def tradeoff(home: Home, request: MeasureTradeoff) -> Tradeoff:
     """See `hedgerow.Project.tradeoff`."""
-    wanted = None if share is None else _number(share)
-    curve = measured_curve(home, training, share=wanted, sts=Path(sts) if sts else None)
+    curve = measured_curve(home, request)
     best = suggested_share(curve)
-    return Tradeoff(training, curve.run, curve.own_share, best, home, curve)
+    return Tradeoff(request.training, curve.run, curve.own_share, best, home, curve)
 
 
-def measured_curve(home: Home, training: int, *, share: float | None, sts: Path | None) -> Curve:
+def measured_curve(home: Home, request: MeasureTradeoff) -> Curve:
     """The trade-off of a training run. It is measured if a required point is missing.
 
-    Args:
-        training: the number of the training run.
-        share: a share of the finetuned weights that must be one of the points.
-        sts: an STS file to measure general ability on.
-
     Raises:
-        HedgerowError: as in `request_tradeoff`.
+        HedgerowError: as in `training.encoder_run.tradeoff.store`.
     """
-    file = read_sts_file(sts) if sts else None
+    training, share = request.training, request.share
     with reading(home.engine) as session:
         finished_training(session, training)
         curve = curve_of(session, training)
-    if curve is not None and file is None and (share is None or curve.at(share) is not None):
+    if curve is not None and request.sts is None and (share is None or curve.at(share) is not None):
         return curve
-    with writing(home.engine) as session:
-        run = request_tradeoff(
-            session,
-            home.settings,
-            training=training,
-            sts=file,
-            more_shares=() if share is None else (share,),
-            requested_by=asked_by(session, home.settings),
-        )
-    carry_out(*home, run.id)
+    carry_out(*home, MEASURE_TRADEOFF.perform(acting(home), request).id)
     with reading(home.engine) as session:
         curve = curve_of(session, training)
     assert curve is not None  # the run has just stored it
     return curve
 
 
-def save_point(home: Home, training: int, share: float) -> dict[str, Any]:
+def save_point(home: Home, request: SavePoint) -> dict[str, Any]:
     """Save a measured point as a model, and return the run's result with the model's folder.
 
     Raises:
-        HedgerowError: as in `request_save`.
+        HedgerowError: as in `training.encoder_run.tradeoff_save.store`.
     """
-    with writing(home.engine) as session:
-        author = asked_by(session, home.settings)
-        run = request_save(
-            session, home.settings, training=training, share=share, requested_by=author
-        )
-    return carry_out(*home, run.id)
+    return carry_out(*home, SAVE_POINT.perform(acting(home), request).id)
 
 
 def figure_names(curve: Curve) -> list[str]:
@@ -234,12 +214,6 @@ def suggested_share(curve: Curve) -> float:
     """The suggested share, based on the most informative metrics that were measured."""
     general, negation = axes(curve)
     return suggested(curve, general=general[0], negation=negation[0])
-
-
-def _number(share: float) -> float:
-    if not isinstance(share, int | float):
-        raise HedgerowError(f"Expected a share from 0 to 1, found {share!r}.")
-    return float(share)
 
 
 def loaded(result: Mapping[str, Any]) -> TrainedEncoder:

@@ -45,8 +45,9 @@ from tests.support.databases import Copies, opened
 from tests.support.factories import add_anchor, add_variant, person
 from tests.support.hostile import FOREIGN, stored
 from tests.support.hostile_project import fill
+from tests.training.support.trainings import perform, write
 from training.evaluation.probe_sets import FIGURE_1_SET
-from training.evaluation.similarity_run import request_comparison
+from training.evaluation.similarity_run import COMPARE, Compare
 
 LONG = (
     "The municipal engineers who inspected the suspension bridge after the winter storms reported "
@@ -223,10 +224,10 @@ def toggle_the_sidebar(page: Page, address: str) -> None:
 def test_every_page_of_an_empty_project_can_be_used_by_everybody(
     copies: Copies, home: Path, share: Share, page: Page
 ) -> None:
-    with opened(copies.project(home / "hedgerow.db")) as engine, writing(engine) as session:
-        person(session)
+    with opened(copies.project(home / "hedgerow.db")) as engine:
+        write(engine, person)
         # Otherwise, Compare would measure it in a project without a trained model.
-        request_comparison(session, models=BUILT_IN, set_name=FIGURE_1_SET)
+        perform(engine, COMPARE, Compare(models=tuple(BUILT_IN), set_name=FIGURE_1_SET))
     address, found = share(home), {}
     page.set_viewport_size(NARROW)
     visit(page, address, "/settings")

@@ -21,8 +21,8 @@ from db.runs import create_run, get_run, list_runs
 from db.settings import Settings
 from tests.support.old_recipes import OLD_RECIPES
 from tests.support.publishing import add_model
-from tests.training.support.trainings import read
-from training.encoder_run.tradeoff_save import request_save
+from tests.training.support.trainings import perform, read
+from training.encoder_run.tradeoff_save import SAVE_POINT, SavePoint
 from training.encoder_run.trainings import work
 from training.encoder_run.weight_changes import ends_of
 from training.finetune.inputs import RECIPE_FILES, keep_file
@@ -483,8 +483,8 @@ def test_actions_on_an_older_recipe_are_refused_with_one_sentence(
             recipe_of(run)
         with pytest.raises(HedgerowError, match=sentence):
             card_of(session, run, run.result)
-    with writing(engine) as session, pytest.raises(HedgerowError, match=sentence):
-        request_save(session, settings, training=old, share=0.5)
+    with pytest.raises(HedgerowError, match=sentence):
+        perform(engine, SAVE_POINT, SavePoint(training=old, share=0.5))
     with writing(engine) as session:
         run = get_run(session, old)
         run.state = RunState.QUEUED  # it was requested, and Hedgerow was upgraded meanwhile

@@ -9,15 +9,18 @@ kind ``tradeoff``.
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import BeforeValidator, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.encoders import embeddings
 from curation.release.freezing import get_release
-from db.engine import reading
+from db import LARGEST_NUMBER
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import ReleaseItem, Run, RunState, Split
@@ -75,53 +78,62 @@ def training_sts(run: Run) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def request_tradeoff(
-    session: Session,
-    settings: Settings,
-    *,
-    training: int,
-    sts: StsFile | None = None,
-    more_shares: Sequence[float] = (),
-    requested_by: int | None = None,
-) -> Run:
-    """Store a run that measures the trade-off of a finished training run.
+def _sts(given: Any) -> Any:
+    return read_sts_file(Path(given)) if isinstance(given, str | Path) else given
 
-    It replaces an earlier one, and also measures that run's shares and STS file.
 
-    Args:
-        training: the number of the training run.
-        sts: a file for measuring general ability in addition to the drift; by default that of the
-            earlier trade-off or of the training run.
-        more_shares: from 0 to 1; measured in addition to `SHARES`.
+class MeasureTradeoff(Request):
+    """Which training run to measure, and how."""
+
+    training: int = Field(ge=1, le=LARGEST_NUMBER)
+    """The number of a training run."""
+
+    share: float | None = Field(default=None, ge=0, le=1)
+    """Share of the finetuned weights to show, measured if new."""
+
+    sts: Annotated[StsFile | None, BeforeValidator(_sts)] = None
+    """One score and two sentences per line, separated by tabs; another measure of general ability
+    next to retrieval and drift."""
+
+
+def store(project: OpenProject, request: MeasureTradeoff) -> Run:
+    """Store a run that measures the trade-off of a finetuned model, at `SHARES` and the request's.
+
+    It replaces an earlier one, and also measures that run's shares and STS file. Without a file in
+    either, the training run's is used.
 
     Raises:
         HedgerowError: the training run does not exist, is not finished, has no model any more or
             too little held-out data, the STS file has another format, or the trade-off is already
             being measured.
     """
-    run = finished_training(session, training)
-    own_share = ends_of(session, settings, run).own_share
-    _require_validation(session, run)
-    for share in more_shares:
-        if not 0 <= share <= 1:
-            raise HedgerowError(f"Expected a share from 0 to 1, found {share:g}.")
-    require_no_other(session, kind=KIND, training=training)
-    earlier = measured_run(session, training)
-    sts = sts or _known_sts(settings, run, earlier)
-    kept = keep_file(settings.data_folder, sts.content, read=read_sts) if sts else None
-    shares = {*SHARES, own_share, *more_shares, *(earlier.parameters["shares"] if earlier else ())}
-    return create_run(
-        session,
-        kind=KIND,
-        group=group_of(training),
-        requested_by=requested_by,
-        parameters={
-            "training": training,
-            "shares": sorted(shares),
-            "sts": kept.relative_to(settings.data_folder).as_posix() if kept else "",
-            "sts_name": sts.name if sts else "",
-        },
-    )
+    settings, training = project.settings, request.training
+    with writing(project.engine) as session:
+        run = finished_training(session, training)
+        own_share = ends_of(session, settings, run).own_share
+        _require_validation(session, run)
+        require_no_other(session, kind=KIND, training=training)
+        earlier = measured_run(session, training)
+        sts = request.sts or _known_sts(settings, run, earlier)
+        kept = keep_file(settings.data_folder, sts.content, read=read_sts) if sts else None
+        shares = {*SHARES, own_share, *(earlier.parameters["shares"] if earlier else ())}
+        if request.share is not None:
+            shares.add(request.share)
+        return create_run(
+            session,
+            kind=KIND,
+            group=group_of(training),
+            requested_by=project.author(session),
+            parameters={
+                "training": training,
+                "shares": sorted(shares),
+                "sts": kept.relative_to(settings.data_folder).as_posix() if kept else "",
+                "sts_name": sts.name if sts else "",
+            },
+        )
+
+
+MEASURE_TRADEOFF = Action("measure a trade-off", MeasureTradeoff, store)
 
 
 def _known_sts(settings: Settings, run: Run, earlier: Run | None) -> StsFile | None:

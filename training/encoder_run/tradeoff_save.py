@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.encoders.loading import fingerprint
 from curation.release.freezing import get_release
+from db import LARGEST_NUMBER
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
@@ -88,37 +91,45 @@ def tradeoff_of(session: Session, settings: Settings, training: int) -> Tradeoff
     )
 
 
-def request_save(
-    session: Session,
-    settings: Settings,
-    *,
-    training: int,
-    share: float,
-    requested_by: int | None = None,
-) -> Run:
+class SavePoint(Request):
+    """Which point of a measured trade-off to save."""
+
+    training: int = Field(ge=1, le=LARGEST_NUMBER)
+    """The number of a training run."""
+
+    share: float = Field(ge=0, le=1)
+    """Share of the finetuned weights."""
+
+
+def store(project: OpenProject, request: SavePoint) -> Run:
     """Store a run that saves the model with this share of the finetuned weights.
 
     Raises:
         HedgerowError: the training run does not exist, its trade-off was not measured with this
             share, a model with these weights already exists, or the recipe has another version.
     """
-    run = finished_training(session, training)
-    recipe_of(run)  # the saved model's card needs all of it
-    ends_of(session, settings, run)
-    curve = curve_of(session, training)
-    if curve is None:
-        raise HedgerowError(f"Measure the trade-off of run {training} before you save a point.")
-    point = _point(curve, share)
-    if reason := why_not(curve, point.share, saved_models(session, settings, training)):
-        raise HedgerowError(reason)
-    require_no_other(session, kind=KIND, training=training)
-    return create_run(
-        session,
-        kind=KIND,
-        group=group_of(training),
-        requested_by=requested_by,
-        parameters={"training": training, "share": point.share},
-    )
+    settings, training = project.settings, request.training
+    with writing(project.engine) as session:
+        run = finished_training(session, training)
+        recipe_of(run)  # the saved model's card needs all of it
+        ends_of(session, settings, run)
+        curve = curve_of(session, training)
+        if curve is None:
+            raise HedgerowError(f"Measure the trade-off of run {training} before you save a point.")
+        point = _point(curve, request.share)
+        if reason := why_not(curve, point.share, saved_models(session, settings, training)):
+            raise HedgerowError(reason)
+        require_no_other(session, kind=KIND, training=training)
+        return create_run(
+            session,
+            kind=KIND,
+            group=group_of(training),
+            requested_by=project.author(session),
+            parameters={"training": training, "share": point.share},
+        )
+
+
+SAVE_POINT = Action("save a point of a trade-off", SavePoint, store)
 
 
 def _point(curve: Curve, share: float) -> SharePoint:

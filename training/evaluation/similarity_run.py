@@ -19,6 +19,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.encoders.embeddings import encode_distinct, pair_cosines
 from curation.encoders.loading import load_encoder
 from curation.encoders.registered import is_registered, register_encoder
@@ -48,42 +49,49 @@ KEPT_RUNS = 20
 """Number of newest runs over the same sentences that are searched for a matrix."""
 
 
-def request_comparison(
-    session: Session,
-    *,
-    models: Sequence[str],
-    set_name: str = "",
-    sentences: Sequence[str] = (),
-    requested_by: int | None = None,
-) -> Run:
-    """Store a run that measures a probe set or some sentences with each of these models.
+class Compare(Request):
+    """What to measure with which models."""
 
-    Args:
-        models: names as in `clean_name`.
-        sentences: 2 to 200 different sentences, if no set is named.
+    models: tuple[str, ...]
+    """Names, as in `clean_name`."""
+
+    set_name: str = ""
+    """A probe set."""
+
+    sentences: tuple[str, ...] = ()
+    """2 to 200 different sentences, if no set is named."""
+
+
+def store(project: OpenProject, request: Compare) -> Run:
+    """Store a run that measures a probe set or some sentences with each of these models.
 
     Raises:
         HedgerowError: there is no model, a model is not a text encoder, a set or model folder does
             not exist, there are too few or too many sentences, or another such run is in progress.
     """
-    refuse_a_second(session, KIND)
-    names = list(dict.fromkeys(clean_name(session, name) for name in models))
-    for name in names:
-        require_known_encoder(session, name)
-    if not names:
-        raise HedgerowError("Expected at least one model to measure, found none.")
-    if set_name:
-        opened = open_set(session, set_name)
-        sentences = opened.sentences if opened.kind is SetKind.SENTENCES else ()
-    if sentences or not set_name:
-        check_sentences(sentences)
-    return create_run(
-        session,
-        kind=KIND,
-        parameters={"models": names, "set": set_name, "sentences": list(sentences)},
-        group=sentences_key(sentences) if sentences else "",
-        requested_by=requested_by,
-    )
+    sentences: Sequence[str] = () if request.set_name else request.sentences
+    with writing(project.engine) as session:
+        refuse_a_second(session, KIND)
+        names = list(dict.fromkeys(clean_name(session, name) for name in request.models))
+        for name in names:
+            require_known_encoder(session, name)
+        if not names:
+            raise HedgerowError("Expected at least one model to measure, found none.")
+        if request.set_name:
+            opened = open_set(session, request.set_name)
+            sentences = opened.sentences if opened.kind is SetKind.SENTENCES else ()
+        if sentences or not request.set_name:
+            check_sentences(sentences)
+        return create_run(
+            session,
+            kind=KIND,
+            parameters={"models": names, "set": request.set_name, "sentences": list(sentences)},
+            group=sentences_key(sentences) if sentences else "",
+            requested_by=project.author(session),
+        )
+
+
+COMPARE = Action("compare similarities", Compare, store)
 
 
 def check_sentences(sentences: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from db.runs import STOPPED, list_runs
 from pages.components.shared import model_choice, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.evaluation.probe_sets import BUNDLED
-from training.evaluation.similarity_run import KIND, request_comparison
+from training.evaluation.similarity_run import COMPARE, KIND, Compare
 from training.models.display_names import choice_names, short_name
 from training.models.known import encoder_choice, named_encoder
 
@@ -155,14 +155,8 @@ def _measures_itself(names: list[str], set_name: str) -> bool:
 
 def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
     with error_messages.kept_for(_PROBLEM):
-        run = open_project.tell(
-            request_comparison,
-            models=names,
-            set_name=set_name,
-            sentences=() if set_name else sentences,
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run)
+        request = Compare(models=tuple(names), set_name=set_name, sentences=tuple(sentences))
+        page_runs.begin(COMPARE, request)
 
 
 def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> Run | None:

@@ -15,13 +15,14 @@ from pages.components.shared.charts.negation_and_ability import curve as draw_cu
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import runs_table, training_runs
 from training.encoder_run.tradeoff import (
+    MEASURE_TRADEOFF,
+    MeasureTradeoff,
     StsFile,
-    request_tradeoff,
     seconds_to_measure,
     training_sts,
 )
 from training.encoder_run.tradeoff_curve import Curve, axes, suggested
-from training.encoder_run.tradeoff_save import Saved, request_save, tradeoff_of, why_not
+from training.encoder_run.tradeoff_save import SAVE_POINT, Saved, SavePoint, tradeoff_of, why_not
 from training.evaluation import general_ability
 from training.evaluation.figures import encoder_names
 
@@ -120,14 +121,7 @@ def _start(training: int) -> None:
     """Store the run that measures, and start its process."""
     given = _given(training)
     try:
-        run = open_project.tell(
-            request_tradeoff,
-            open_project.settings(),
-            training=training,
-            sts=given,
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run)
+        page_runs.begin(MEASURE_TRADEOFF, MeasureTradeoff(training=training, sts=given))
     except HedgerowError as error:
         error_messages.keep(_PROBLEM, f"{given.name}: {error}" if given else str(error))
 
@@ -240,14 +234,7 @@ def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
 
 def _start_saving(training: int, share: float) -> None:
     with error_messages.kept_for(_PROBLEM):
-        run = open_project.tell(
-            request_save,
-            open_project.settings(),
-            training=training,
-            share=share,
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run)
+        page_runs.begin(SAVE_POINT, SavePoint(training=training, share=share))
 
 
 def _place(run: Run, model: Saved) -> None:

@@ -14,6 +14,7 @@ from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import change, charts, newest, opened, page_text, use
+from tests.training.support.trainings import perform
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -25,7 +26,7 @@ from training.evaluation.probe_sets import (
 )
 from training.evaluation.probes import save_probe_cosines
 from training.evaluation.similarity import ROLES, ProbePair
-from training.evaluation.similarity_run import KIND, request_comparison, set_cosines, work
+from training.evaluation.similarity_run import COMPARE, KIND, Compare, set_cosines, work
 from training.models.known import named_encoder
 
 TRAINED = "run 7: all-MiniLM-L6-v2, release 1"
@@ -142,10 +143,10 @@ def test_each_missing_model_is_reported_in_one_sentence(app_engine: Engine) -> N
 def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
     models: list[int], app_engine: Engine, open_page: OpenPage, wording: Wording
 ) -> None:
+    request = Compare(models=(DEFAULT_ENCODER, TRAINED), sentences=tuple(SENTENCES))
+    number = perform(app_engine, COMPARE, request).id
     with writing(app_engine) as session:
-        run = request_comparison(
-            session, models=[DEFAULT_ENCODER, TRAINED], sentences=SENTENCES, requested_by=None
-        )
+        run = get_run(session, number)
         run.state = RunState.DONE
         for letter, value in (("a", 0.9), ("b", 0.3)):  # between any two sentences
             matrix = np.full((3, 3), value, dtype=np.float32)

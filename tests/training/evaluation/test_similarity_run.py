@@ -18,7 +18,7 @@ from db.models import Encoder, Run
 from db.runs import list_runs
 from db.settings import Settings
 from tests.support.checkpoints import checkpoint
-from tests.training.support.trainings import read, write
+from tests.training.support.trainings import perform, read, write
 from training.evaluation import similarity_run
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
@@ -30,7 +30,8 @@ from training.evaluation.probe_sets import (
 )
 from training.evaluation.similarity import ProbePair
 from training.evaluation.similarity_run import (
-    request_comparison,
+    COMPARE,
+    Compare,
     sentence_matrix,
     set_cosines,
     work,
@@ -68,7 +69,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def measure(engine: Engine, settings: Settings, *models: object, **what: object) -> dict[str, int]:
-    run = write(engine, request_comparison, models=[str(m) for m in models], **what)
+    run = perform(engine, COMPARE, Compare(models=tuple(map(str, models)), **what))
     result = execute(engine, settings, run.id, {similarity_run.KIND: work})
     assert kind_of(similarity_run.KIND).sum_up(result).startswith("Compared ")
     return result["measured"]
@@ -191,9 +192,9 @@ def test_what_cannot_be_compared_is_refused_before_a_run_is_stored(
         for name in ("", "/no/such/folder", __file__, str(tmp_path / "empty"), "a/" * 3):
             with pytest.raises(HedgerowError):
                 clean_name(session, name)
-        with pytest.raises(HedgerowError, match="T5Fo"):
-            request_comparison(session, models=[str(no_encoder)], sentences=SENTENCES)
-        for sentences in ([], ["One."], ["One.", "One."], [f"{n}." for n in range(201)]):
-            with pytest.raises(HedgerowError, match="2 to 200"):
-                request_comparison(session, models=[DEFAULT_ENCODER], sentences=sentences)
-        assert list_runs(session) == []
+    with pytest.raises(HedgerowError, match="T5Fo"):
+        perform(engine, COMPARE, Compare(models=(str(no_encoder),), sentences=tuple(SENTENCES)))
+    for sentences in ([], ["One."], ["One.", "One."], [f"{n}." for n in range(201)]):
+        with pytest.raises(HedgerowError, match="2 to 200"):
+            perform(engine, COMPARE, Compare(models=(DEFAULT_ENCODER,), sentences=tuple(sentences)))
+    assert read(engine, list_runs) == []

@@ -23,10 +23,17 @@ from db.runs import get_run
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Copies, opened
-from tests.training.support.trainings import add_families, ask, read, tiny_recipe, train, write
+from tests.training.support.trainings import (
+    add_families,
+    ask,
+    perform,
+    read,
+    tiny_recipe,
+    train,
+)
 from training.encoder_run import tradeoff, tradeoff_save
-from training.encoder_run.tradeoff import request_tradeoff
-from training.encoder_run.tradeoff_save import request_save
+from training.encoder_run.tradeoff import MEASURE_TRADEOFF, MeasureTradeoff
+from training.encoder_run.tradeoff_save import SAVE_POINT, SavePoint
 from training.hub import adapter_export
 from training.hub.adapter_export import Written, source_in, source_of, write_adapter
 from training.recipe.schema import Recipe
@@ -162,9 +169,9 @@ def test_a_saved_point_of_a_trade_off_has_its_own_adapter(
 ) -> None:
     monkeypatch.setattr(tradeoff, "SHARES", (0.0, 0.5, 1.0))
     work = {tradeoff.KIND: tradeoff.work, tradeoff_save.KIND: tradeoff_save.work}
-    measuring = write(project, request_tradeoff, settings, training=LORA).id
+    measuring = perform(project, MEASURE_TRADEOFF, MeasureTradeoff(training=LORA), settings).id
     execute(project, settings, measuring, work)
-    saving = write(project, request_save, settings, training=LORA, share=0.5).id
+    saving = perform(project, SAVE_POINT, SavePoint(training=LORA, share=0.5), settings).id
     point = execute(project, settings, saving, work)
     written(project, settings, saving, tmp_path / "adapter")
     assert far(tmp_path / "adapter", settings.data_folder / point["model"]) < 1e-3

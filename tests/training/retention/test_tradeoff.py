@@ -27,9 +27,16 @@ from tests.cli.commands import complaint, show
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Copies, opened, sqlite
 from tests.training.support.shared import made_once, shared_folder
-from tests.training.support.trainings import ask, train
+from tests.training.support.trainings import ask, perform, train
 from training.encoder_run import tradeoff, tradeoff_save
-from training.encoder_run.tradeoff import SHARES, StsFile, estimate, read_sts_file, request_tradeoff
+from training.encoder_run.tradeoff import (
+    MEASURE_TRADEOFF,
+    SHARES,
+    MeasureTradeoff,
+    StsFile,
+    estimate,
+    read_sts_file,
+)
 from training.encoder_run.tradeoff_curve import (
     KEPT,
     KIND,
@@ -39,6 +46,7 @@ from training.encoder_run.tradeoff_curve import (
     curve_of,
     suggested,
 )
+from training.encoder_run.tradeoff_save import SAVE_POINT, SavePoint
 from training.encoder_run.weight_changes import ends_of, load
 from training.evaluation.general_ability import RETRIEVAL
 from training.evaluation.held_out import STS
@@ -92,8 +100,7 @@ def project(
 
 
 def measured(engine: Engine, settings: Settings, training: int, **more: Any) -> Any:
-    with writing(engine) as session:
-        key = request_tradeoff(session, settings, training=training, **more).id
+    key = perform(engine, MEASURE_TRADEOFF, MeasureTradeoff(training=training, **more), settings).id
     execution.execute(engine, settings, key, WORK)
     curve = known(engine, training)
     assert curve.run == key
@@ -106,8 +113,7 @@ def known(engine: Engine, training: int = 1) -> Any:
 
 
 def saved(engine: Engine, settings: Settings, training: int, share: float) -> Run:
-    with writing(engine) as session:
-        key = tradeoff_save.request_save(session, settings, training=training, share=share).id
+    key = perform(engine, SAVE_POINT, SavePoint(training=training, share=share), settings).id
     execution.execute(engine, settings, key, WORK)
     with reading(engine) as session:
         return get_run(session, key)
@@ -223,8 +229,8 @@ def test_a_point_is_saved_once_and_only_if_it_is_another_model(
     project: Engine, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(share: float, fact: str) -> None:
-        with writing(project) as session, pytest.raises(HedgerowError, match=fact):
-            tradeoff_save.request_save(session, settings, training=run.id, share=share)
+        with pytest.raises(HedgerowError, match=fact):
+            perform(project, SAVE_POINT, SavePoint(training=run.id, share=share))
 
     full = Mock(side_effect=OSError(28, "No space left on device"))
     with monkeypatch.context() as patch:
@@ -255,8 +261,8 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
     project: Engine, settings: Settings, run: Run, tmp_path: Path
 ) -> None:
     def asked() -> dict[str, Any]:
+        found = perform(project, MEASURE_TRADEOFF, MeasureTradeoff(training=run.id))
         with writing(project) as session:
-            found = request_tradeoff(session, settings, training=run.id)
             session.delete(found)
             return found.parameters
 
@@ -268,7 +274,7 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
     assert asked()["sts_name"] == "theirs.tsv", "that of the training, if no other is given"
     sts = read_sts_file(mine)
     mine.unlink()  # the given file is kept
-    curve = measured(project, settings, run.id, sts=sts, more_shares=[0.75])
+    curve = measured(project, settings, run.id, sts=sts, share=0.75)
     assert (curve.sts, curve.counts[STS]) == ("mine.tsv", 3) and curve.at(0.75) is not None
     assert all(-1 <= point.value(STS) <= 1 for point in curve.points)
     again = asked()
@@ -279,13 +285,12 @@ def test_a_model_that_cannot_be_measured_is_refused_with_one_sentence(
     project: Engine, settings: Settings, recipe: Recipe, run: Run
 ) -> None:
     def refused(fact: str, training: int = run.id, **request: Any) -> None:
-        with writing(project) as session, pytest.raises(HedgerowError, match=fact) as problem:
-            request_tradeoff(session, settings, training=training, **request)
+        with pytest.raises(HedgerowError, match=fact) as problem:
+            perform(project, MEASURE_TRADEOFF, MeasureTradeoff(training=training, **request))
         assert "\n" not in str(problem.value)
 
     refused("no run 99", 99)
     refused("is queued", ask(project, recipe))
-    refused("from 0 to 1", more_shares=[1.5])
     refused("line 1", sts=StsFile("my *file*.tsv", b"no scores\nat all\n"))
     with writing(project) as session:
         splits = get_release(session, 1).summary["splits"]
@@ -296,7 +301,7 @@ def test_a_model_that_cannot_be_measured_is_refused_with_one_sentence(
         with pytest.raises(HedgerowError, match="fewer than 2 anchors"):
             estimate(session, get_run(session, 1))
         get_release(session, 1).summary = get_release(session, 1).summary | {"splits": splits}
-        other = request_tradeoff(session, settings, training=run.id).id
+    other = perform(project, MEASURE_TRADEOFF, MeasureTradeoff(training=run.id)).id
     refused(f"Run {other}")
     refused(f"run {other} is not one", other)
     folder = settings.data_folder / run.result["model"]
@@ -338,8 +343,7 @@ def test_cancelling_within_the_measuring_keeps_the_curve_before(
     project: Engine, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     earlier = known(project)
-    with writing(project) as session:
-        key = request_tradeoff(session, settings, training=run.id).id
+    key = perform(project, MEASURE_TRADEOFF, MeasureTradeoff(training=run.id)).id
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
     real = tradeoff.HeldOut.figures
 

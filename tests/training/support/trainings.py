@@ -149,9 +149,15 @@ def write(engine: Engine, change: Callable[..., T], *given: object, **how: objec
         return change(session, *given, **how)
 
 
-def perform(engine: Engine, action: Action[Wanted, T], wanted: Wanted, **keys: str) -> T:
+def perform(
+    engine: Engine,
+    action: Action[Wanted, T],
+    wanted: Wanted,
+    settings: Settings | None = None,
+    **keys: str,
+) -> T:
     """What an action returns in this project, where nobody in particular acts with these keys."""
-    return action.perform(OpenProject(load_settings(), engine, keys=keys), wanted)
+    return action.perform(OpenProject(settings or load_settings(), engine, keys=keys), wanted)
 
 
 def count(session: Session, table: type) -> int:
