@@ -33,7 +33,12 @@ from training.llm.base import load_base
 from training.llm.examples import Asker
 from training.llm.finetuning import work
 from training.llm.recipe import LanguageRecipe
-from training.llm.request import questions_of, request_language_finetuning
+from training.llm.request import (
+    LanguageTraining,
+    checked_request,
+    questions_of,
+    request_language_finetuning,
+)
 from training.models.finetuned import LANGUAGE_MODEL_KIND
 
 LIMIT, SEED = 0.95, 42
@@ -47,7 +52,9 @@ def small_model(folder: Path) -> Path:
 def ours(settings: Settings, engine: Any, base: Path, recipe: LanguageRecipe) -> float:
     """The seconds of a run's steps, from the pace that the run stores."""
     with writing(engine) as session:
-        run = request_language_finetuning(session, base=str(base), recipe=recipe, seed=SEED)
+        wanted = LanguageTraining(base=str(base), seed=SEED)
+        request = checked_request(session, wanted, recipe)
+        run = request_language_finetuning(session, request, requested_by=None)
     result = execute(engine, settings, run.id, {LANGUAGE_MODEL_KIND: work})
     return float(recipe.epochs * result["pairs"]["train"] / result["pace"])
 

@@ -8,79 +8,53 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from sqlalchemy import Engine
 
-from cli.options import BaseUrl, ModelName, as_option, asked_by, open_home
+from cli.options import open_home, takes
 from cli.runs import carry_out_run, sentences
 from cli.terminal import AsJson, DryRun, ReleaseNumber, RunId, show, table_of
 from curation.formatting import counted
 from curation.release.export.release_folder import read_manifest
 from curation.release.export.table_rows import QuestionTable
 from curation.release.question_pairs import Arm
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import RunState
 from db.named_files import resolved
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow.language_models import plan_of, store_finetuning
-from hedgerow.language_models import request_of as provider_request_of
+from hedgerow.home import acting
 from hedgerow.progress import err, text_of
 from hedgerow.releases import export
 from hedgerow.running import located
-from training.encoder_run.trainings import DEFAULT_SEED
 from training.llm.card import FIGURE_NAMES, SHARES, evaluations_of, shown
+from training.llm.provider_request import FINETUNE_AT_PROVIDER, ProviderRequest
 from training.llm.provider_request import KIND as AT_PROVIDER
-from training.llm.provider_request import LARGEST_SEED, MOST_EPOCHS
-from training.llm.recipe import chosen_recipe
+from training.llm.provider_request import plan as plan_at_provider
 from training.llm.request import (
+    FINETUNE_LANGUAGE_MODEL,
+    FinetuneLanguageModel,
     Forecast,
-    LanguageRequest,
-    forecast,
-    request_language_finetuning,
-    request_of,
+    LanguageTraining,
+    plan,
 )
 from training.models.finetuned import LANGUAGE_MODEL_KIND
-from training.studies.language_study import ArmRow, arm_rows, request_language_study
+from training.studies.language_study import COMPARE_ARMS, ArmRow, arm_rows
 from training.studies.members import trials
 
 # -- training --------------------------------------------------------------------------------------
 
 
-BaseModelName = Annotated[
-    str,
-    typer.Option(
-        "--base",
-        metavar="MODEL",
-        help="Folder of a causal language model, or its name on the model hub.",
-    ),
-]
+_LANGUAGE_TRAINING: dict[str, Any] = {
+    "base": Annotated[str, typer.Option(metavar="MODEL")],
+    "release": Annotated[int | None, typer.Option(metavar="N")],
+    "recipe": Annotated[Path | None, typer.Option(metavar="FILE")],
+    "settings": Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE")],
+}
 
 
+@takes(FinetuneLanguageModel, **_LANGUAGE_TRAINING)
 def train_language_model(
-    base: BaseModelName,
-    number: ReleaseNumber = None,
-    arm: Annotated[
-        Arm | None,
-        typer.Option(help="Variants for the questions. Default: the recipe's."),
-    ] = None,
-    recipe_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--recipe", metavar="FILE", help="YAML file with a recipe. Default: the paper's values."
-        ),
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Seed for the sample, the order and the dropout.")
-    ] = DEFAULT_SEED,
-    merge: Annotated[
-        bool,
-        typer.Option("--merge", help="Also save the whole model with the adapter merged into it."),
-    ] = False,
+    request: FinetuneLanguageModel,
     queue: Annotated[
         bool,
         typer.Option("--queue", help="Store the run without starting it, for another host."),
@@ -91,32 +65,19 @@ def train_language_model(
     as_json: AsJson = False,
 ) -> None:
     """Finetune a language model on the question pairs of a release, with LoRA."""
-    settings, engine = open_home()
-    recipe = chosen_recipe(recipe_file, changes or [], arm)
-    with writing(engine) as session:
-        run = request_language_finetuning(
-            session,
-            base=base,
-            release_number=number,
-            recipe=recipe,
-            seed=seed,
-            merge=merge,
-            requested_by=asked_by(session, settings),
-        )
-        request = request_of(run)
-        if dry_run:
-            session.rollback()
-    found = _forecast(engine, request)
-    facts = request.model_dump(mode="json", include={"base", "release"}) | _in_json(found)
+    home = open_home()
+    stored, found = plan(acting(home), request)
+    facts = stored.model_dump(mode="json", include={"base", "release"}) | _in_json(found)
     if dry_run:
         show(facts, as_json, _plan_text(found))
         return
+    run = FINETUNE_LANGUAGE_MODEL.perform(acting(home), request)
     if queue:
         started = f"Run {run.id} is stored. Start it with: hedgerow run {run.id}"
         show({"run": run.id, "state": run.state} | facts, as_json, _plan_text(found), started)
         return
     err.print(text_of(f"Run {run.id}: {_plan_text(found)}"), soft_wrap=True)
-    result = carry_out_run(settings, engine, run.id)
+    result = carry_out_run(*home, run.id)
     where = [f"The adapter is in {result['model']}."]
     if result["merged"]:
         where.append(f"The merged model is in {result['merged']}.")
@@ -127,11 +88,6 @@ def train_language_model(
         *figures_table(result["looks"]),
         *where,
     )
-
-
-def _forecast(engine: Engine, request: LanguageRequest) -> Forecast:
-    with reading(engine) as session:
-        return forecast(session, request.recipe, base=request.base, release_number=request.release)
 
 
 def _in_json(found: Forecast) -> dict[str, Any]:
@@ -223,35 +179,19 @@ ArmName = Annotated[
 # -- Finetuning a language model at a provider: the estimate and the run ---------------------------
 
 
+@takes(ProviderRequest, release=Annotated[int | None, typer.Option(metavar="N")], price=None)
 def finetune_at_provider(
-    model: ModelName = "",
-    base_url: BaseUrl = "",
-    number: ReleaseNumber = None,
-    arm: ArmName = "both",
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MOST_EPOCHS, help="Number of epochs. Default: the provider chooses."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=LARGEST_SEED, help="Seed. Default: the provider chooses one."),
-    ] = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    request: ProviderRequest, dry_run: DryRun = False, as_json: AsJson = False
 ) -> None:
     """Finetune a language model on a release's question pairs at a provider with OpenAI's API, and
     wait for it. After an interruption, 'hedgerow run ID' continues.
     """
     home = open_home()
-    values = {"model": model, "base_url": base_url, "release": number, "arm": arm}
-    request = provider_request_of(values | {"epochs": epochs, "seed": seed}, called=as_option)
     if dry_run:
-        found = plan_of(home, request)
+        found = plan_at_provider(acting(home), request)
         show(found.facts, as_json, *found.sentences())
         return
-    result = carry_out_run(*home, store_finetuning(home, request))
+    result = carry_out_run(*home, FINETUNE_AT_PROVIDER.perform(acting(home), request).id)
     show(result, as_json, *sentences(AT_PROVIDER, result))
 
 
@@ -266,34 +206,12 @@ MEASURED_ALIKE = (
 )
 
 
-def compare_arms(
-    base: BaseModelName,
-    number: ReleaseNumber = None,
-    recipe_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--recipe", metavar="FILE", help="YAML file with a recipe. Default: the paper's values."
-        ),
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe key. Can be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = DEFAULT_SEED,
-    as_json: AsJson = False,
-) -> None:
+@takes(LanguageTraining, **_LANGUAGE_TRAINING)
+def compare_arms(request: LanguageTraining, as_json: AsJson = False) -> None:
     """Finetune on all, only negation and only hedging, and compare (the paper's Table 3)."""
-    settings, engine = open_home()
-    recipe = chosen_recipe(recipe_file, changes or [])
-    with writing(engine) as session:
-        run = request_language_study(
-            session,
-            base=base,
-            release_number=number,
-            recipe=recipe,
-            seed=seed,
-            requested_by=asked_by(session, settings),
-        )
+    home = open_home()
+    settings, engine = home
+    run = COMPARE_ARMS.perform(acting(home), request)
     notes = run.parameters["told"]
     err.print(
         text_of(f"Run {run.id}: {len(run.parameters['members'])} training runs."), soft_wrap=True
@@ -323,7 +241,7 @@ def compare_arms(
         "state": ended["state"],
         "base": run.parameters["base"],
         "release": run.parameters["release"],
-        "seed": seed,
+        "seed": request.seed,
         "members": [_as_json(settings, row) for row in rows],
         "told": notes,
     }

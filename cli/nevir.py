@@ -8,16 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import as_option, asked_by, open_home
+from cli.options import as_option, open_home
 from cli.runs import carry_out_run, sentences
 from cli.terminal import AsJson, RunId, show, table_of
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.tables.spreadsheets import csv_bytes
 from curation.validation import checked
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.runs import get_run
 from db.settings import Settings
+from hedgerow.home import acting
 from hedgerow.progress import err, text_of
 from hedgerow.running import located
 from training.finetune.curves import Evaluation
@@ -39,10 +40,10 @@ from training.ranking.figures import (
 from training.ranking.pairs import PUBLISHED, keep_pairs_of, keep_untested, kept_pairs
 from training.ranking.request import (
     ARCHITECTURES,
+    FINETUNE_ON_PAIRS,
     RankingRequest,
     pair_counts,
     parts_asked,
-    request_finetuning,
     request_of,
     time_needed,
 )
@@ -104,7 +105,8 @@ def train_on_pairs(
     as_json: AsJson = False,
 ) -> None:
     """Finetune a model on NevIR's pairs, and evaluate it after each epoch."""
-    settings, engine = open_home()
+    home = open_home()
+    settings, engine = home
     values = {
         "base": base.strip(),
         "architecture": architecture,
@@ -121,10 +123,7 @@ def train_on_pairs(
         rest = keep_untested(settings.data_folder, files["data"], name=files["data_name"])
         files |= {"data": rest.file, "data_name": rest.name}
     request = checked(RankingRequest, files | values, called=as_option)
-    with writing(engine) as session:
-        run = request_finetuning(
-            session, settings, request, requested_by=asked_by(session, settings)
-        )
+    run = FINETUNE_ON_PAIRS.perform(acting(home), request)
     with reading(engine) as session:
         parts = parts_asked(settings.data_folder, request_of(run))
         guess = time_needed(session, settings, request_of(run), parts)

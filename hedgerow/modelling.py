@@ -316,17 +316,10 @@ class LanguageModels:
                 run.
         """
         from hedgerow.language_models import finetune
+        from training.llm.request import FinetuneLanguageModel
 
-        return finetune(
-            self._home,
-            asked.release_number(release),
-            base=str(base),
-            arm=arm,
-            recipe=Path(recipe) if recipe else None,
-            settings=settings,
-            seed=asked.seed(seed),
-            merge=merge,
-        )
+        given = locals() | {"release": asked.release_number(release), "base": str(base)}
+        return finetune(self._home, asked.request(FinetuneLanguageModel, given))
 
     def finetune_at_provider(
         self,
@@ -370,11 +363,11 @@ class LanguageModels:
         >>> project.finetune_at_provider("gpt-4o-mini", release, dry_run=True)["train"]
         18
         """
-        from hedgerow.language_models import plan_of, request_of, store_finetuning
         from hedgerow.running import carry_out
+        from training.llm.provider_request import FINETUNE_AT_PROVIDER, ProviderRequest, plan
 
-        values = {"model": model, "base_url": base_url, "release": asked.release_number(release)}
-        request = request_of(values | {"arm": arm, "epochs": epochs, "seed": asked.seed(seed)})
+        release = asked.release_number(release)
+        request, project = asked.request(ProviderRequest, locals()), acting(self._home)
         if dry_run:
-            return plan_of(self._home, request).facts
-        return carry_out(*self._home, store_finetuning(self._home, request))
+            return plan(project, request).facts
+        return carry_out(*self._home, FINETUNE_AT_PROVIDER.perform(project, request).id)

@@ -22,6 +22,7 @@ from hedgerow import Project
 from hedgerow.anchors import Anchors
 from hedgerow.variants import Variants
 from training.encoder_run.requesting import Train
+from training.llm.request import FinetuneLanguageModel
 from training.studies.study_run import RunStudy
 
 GUIDE = Path(cli.__file__).parents[1] / "CONTRIBUTING.md"
@@ -32,6 +33,7 @@ FACES: list[tuple[type[Request], str, Any]] = [
     (CreateRelease, "release create", Project.release),
     (Train, "train", Project.train),
     (RunStudy, "study", Project.study),
+    (FinetuneLanguageModel, "llm train", Project.finetune_language_model),
 ]
 
 

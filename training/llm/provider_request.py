@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.formatting import counted, tokens
 from curation.generation.prices import DATED, dollars, training_price_of
-from curation.generation.providers.chat.completions import address_of, is_own
+from curation.generation.providers.chat.completions import address_of, is_own, require_key
 from curation.generation.request import Address
 from curation.release.export.file_formats import LEAST
 from curation.release.freezing import get_release
 from curation.release.question_pairs import Arm, count_questions, question_pairs, require_questions
+from db import LARGEST_NUMBER
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, Split
 from db.runs import create_run, list_runs, refuse_equal
@@ -33,28 +36,30 @@ MOST_EPOCHS = 50
 """OpenAI's maximum number of epochs."""
 
 
-class ProviderRequest(BaseModel):
-    """Everything that determines a finetuning at a provider, except for the key.
+class ProviderRequest(Request):
+    """Everything that determines a finetuning at a provider, except for the key."""
 
-    Attributes:
-        model: the provider's name of the model to start from.
-        base_url: the server's address; '' means that of the environment, or else OpenAI's.
-        release: its number; None means the newest.
-        arm: the kind of variants in the question pairs.
-        epochs: passes over the pairs; None leaves them to the provider.
-        seed: for the order of the examples; None leaves it to the provider.
-        price: US dollars per million training tokens at the time of the request; None if unknown.
-    """
+    model: str = Field(default="", max_length=200, validate_default=True)
+    """The model's name on the server."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    model: str = Field(max_length=200)
     base_url: Address = ""
-    release: int | None = Field(default=None, ge=1)
+    """The server's address (default: HEDGEROW_OPENAI_BASE_URL)."""
+
+    release: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
+    """Default: the newest."""
+
     arm: Arm = "both"
+    """Variants for the questions: all, those of the paper's six types, or, for an ablation, only
+    negations or only hedges."""
+
     epochs: int | None = Field(default=None, ge=1, le=MOST_EPOCHS)
+    """Number of epochs. Default: the provider chooses."""
+
     seed: int | None = Field(default=None, ge=0, le=LARGEST_SEED)
+    """Seed. Default: the provider chooses one."""
+
     price: float | None = Field(default=None, ge=0)
+    """US dollars per million training tokens at the time of the request; None if unknown."""
 
     @field_validator("model")
     @classmethod
@@ -112,12 +117,17 @@ class Plan(NamedTuple):
         ]
 
 
-def plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan:
+def plan(project: OpenProject, request: ProviderRequest) -> Plan:
     """The estimate for a request.
 
     Raises:
         HedgerowError: there is no such release, or it gives too few question pairs.
     """
+    with reading(project.engine) as session:
+        return _plan(session, project.settings, request)
+
+
+def _plan(session: Session, settings: Settings, request: ProviderRequest) -> Plan:
     release = get_release(session, request.release)
     counts = count_questions(session, release.id, arm=request.arm)
     require_questions(release, counts, request.arm)
@@ -148,27 +158,30 @@ def price_of(request: ProviderRequest, settings: Settings) -> float | None:
     return training_price_of(request.model)
 
 
-def request_finetuning(
-    session: Session, settings: Settings, request: ProviderRequest, *, requested_by: int | None
-) -> Run:
+def store(project: OpenProject, request: ProviderRequest) -> Run:
     """Store a run that finetunes a model at a provider.
 
     Raises:
-        HedgerowError: as in `plan`, or the same finetuning is in progress. Roll the session back in
-            this case.
+        HedgerowError: as in `plan`, there is no key for the address, or the same finetuning is in
+            progress.
     """
-    found = plan(session, settings, request)
-    request = request.model_copy(update={"release": found.release, "price": found.price})
-    run = create_run(
-        session,
-        kind=KIND,
-        parameters=request.model_dump(mode="json"),
-        inputs={"release": get_release(session, found.release).content_hash},
-        requested_by=requested_by,
-    )
-    same = "finetuning with the same settings; change the model, the release or a setting"
-    refuse_equal(session, run, doing=same)
-    return run
+    require_key(request.base_url, project.settings, project.keys)
+    with writing(project.engine) as session:
+        found = _plan(session, project.settings, request)
+        request = request.model_copy(update={"release": found.release, "price": found.price})
+        run = create_run(
+            session,
+            kind=KIND,
+            parameters=request.model_dump(mode="json"),
+            inputs={"release": get_release(session, found.release).content_hash},
+            requested_by=project.author(session),
+        )
+        same = "finetuning with the same settings; change the model, the release or a setting"
+        refuse_equal(session, run, doing=same)
+        return run
+
+
+FINETUNE_AT_PROVIDER = Action("finetune at a provider", ProviderRequest, store, plan)
 
 
 def request_of(run: Run) -> ProviderRequest:

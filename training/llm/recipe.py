@@ -1,14 +1,12 @@
 """The recipe for finetuning a language model: everything except model, release and seed."""
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from curation.release.question_pairs import Arm
-from training.recipe.values import ReadableRecipe, in_one_sentence, read_values
+from training.recipe.values import ReadableRecipe, in_one_sentence
 
 RECIPE_VERSION = 1
 
@@ -131,25 +129,3 @@ class LanguageRecipe(ReadableRecipe):
         """The number of training steps for this many sampled pairs."""
         batches = math.ceil(pairs / self.batch_size)
         return math.ceil(self.epochs * math.ceil(batches / self.gradient_accumulation))
-
-
-def chosen_recipe(
-    file: Path | None = None,
-    changes: Sequence[str] | Mapping[str, Any] = (),
-    arm: str | None = None,
-) -> LanguageRecipe:
-    """The recipe in a YAML file, or the default recipe, with changes.
-
-    Args:
-        changes: 'key=value' texts, as from `--set`, or keys with values.
-        arm: replaces the recipe's arm; None keeps it.
-
-    Raises:
-        HedgerowError: the file can't be read, or a value is wrong.
-    """
-    values = read_values(file) if file is not None else {}
-    if arm is not None:
-        values["arm"] = arm
-    if isinstance(changes, Mapping):
-        return LanguageRecipe.model_validate(values | dict(changes))
-    return LanguageRecipe.model_validate(values).with_overrides(changes)

@@ -1,18 +1,26 @@
 """Requests for finetuning a language model: their checks, and a forecast of steps and time."""
 
-import math
-from typing import NamedTuple
+from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.release.freezing import get_release
 from curation.release.question_pairs import (
+    Arm,
     QuestionPair,
     count_questions,
     question_pairs,
     require_questions,
 )
+from db import LARGEST_NUMBER
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.extras import require_package
 from db.models import Release, Run, RunState, Split
@@ -24,6 +32,7 @@ from training.finetune.fitting import LARGEST_SEED
 from training.llm.base import MAX_NAME, check_base, clean_base, require_four_bit
 from training.llm.recipe import LanguageRecipe
 from training.models.finetuned import LANGUAGE_MODEL_KIND
+from training.recipe.values import read_values
 
 MEASURED = 1_000
 """Maximum number of validation questions; a larger split is sampled. The 95% interval of a share is
@@ -63,45 +72,137 @@ class Questions(NamedTuple):
     validation: list[QuestionPair]
 
 
+def _recipe(given: Any) -> Any:
+    if isinstance(given, str | Path):
+        return LanguageRecipe.model_validate(read_values(Path(given)))
+    return given
+
+
+class LanguageTraining(Request):
+    """A base model, a release, a recipe and a seed."""
+
+    base: str
+    """Folder of a causal language model, or its name on the model hub."""
+
+    release: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
+    """Default: the newest."""
+
+    recipe: Annotated[LanguageRecipe | None, BeforeValidator(_recipe)] = None
+    """YAML file with a recipe. Default: the paper's values."""
+
+    settings: Mapping[str, Any] | tuple[str, ...] = ()
+    """Change a recipe key. Can be repeated."""
+
+    seed: int = DEFAULT_SEED
+    """Seed of all runs."""
+
+    def whole_recipe(self, arm: Arm | None = None) -> LanguageRecipe:
+        """The recipe with its changes.
+
+        Args:
+            arm: replaces the recipe's arm; None keeps it.
+
+        Raises:
+            HedgerowError: a value is wrong.
+        """
+        recipe = self.recipe or LanguageRecipe()
+        if arm is not None:
+            recipe = recipe.model_copy(update={"arm": arm})
+        if isinstance(self.settings, Mapping):
+            return LanguageRecipe.model_validate({**recipe.model_dump(), **self.settings})
+        return recipe.with_overrides(self.settings)
+
+
+class FinetuneLanguageModel(LanguageTraining):
+    """What to finetune on the question pairs of a release."""
+
+    arm: Arm | None = None
+    """Variants for the questions. Default: the recipe's."""
+
+    seed: int = DEFAULT_SEED
+    """Seed for the sample, the order and the dropout."""
+
+    merge: bool = False
+    """Also save the whole model with the adapter merged into it."""
+
+
+class Planned(NamedTuple):
+    """What a request would do: the stored form of it, and a forecast."""
+
+    request: LanguageRequest
+    forecast: Forecast
+
+
+def plan(project: OpenProject, wanted: FinetuneLanguageModel) -> Planned:
+    """What a request would do, without storing anything.
+
+    Raises:
+        HedgerowError: as in `checked_request`.
+    """
+    with reading(project.engine) as session:
+        request = _checked(session, wanted)
+        base, number = request.base, request.release
+        return Planned(request, forecast(session, request.recipe, base=base, release_number=number))
+
+
+def store(project: OpenProject, wanted: FinetuneLanguageModel) -> Run:
+    """Store a run that finetunes a language model on a release's question pairs.
+
+    Raises:
+        HedgerowError: as in `checked_request` and `request_language_finetuning`.
+    """
+    with writing(project.engine) as session:
+        request = _checked(session, wanted)
+        return request_language_finetuning(session, request, requested_by=project.author(session))
+
+
+FINETUNE_LANGUAGE_MODEL = Action("finetune a language model", FinetuneLanguageModel, store, plan)
+
+
+def _checked(session: Session, wanted: FinetuneLanguageModel) -> LanguageRequest:
+    recipe = wanted.whole_recipe(wanted.arm)
+    return checked_request(session, wanted, recipe, merge=wanted.merge)
+
+
+def checked_request(
+    session: Session, wanted: LanguageTraining, recipe: LanguageRecipe, *, merge: bool = False
+) -> LanguageRequest:
+    """The stored form of a request.
+
+    Raises:
+        HedgerowError: the release or the causal language model does not exist, the train split
+            gives no question for the recipe's arm, there is no chat template, the machine can't
+            compute in four bits, or the seed is out of range.
+    """
+    if not 0 <= wanted.seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {wanted.seed}.")
+    require_package("trl", by="Finetunings of language models")
+    release = get_release(session, wanted.release)
+    _require_base(base := clean_base(wanted.base), recipe, merge=merge)
+    require_train_questions(session, release, recipe)
+    return LanguageRequest(
+        base=base, release=release.number, recipe=recipe, seed=wanted.seed, merge=merge
+    )
+
+
 def request_language_finetuning(
-    session: Session,
-    *,
-    base: str,
-    release_number: int | None = None,
-    recipe: LanguageRecipe | None = None,
-    seed: int = DEFAULT_SEED,
-    merge: bool = False,
-    requested_by: int | None = None,
-    group: str = "",
+    session: Session, request: LanguageRequest, *, requested_by: int | None, group: str = ""
 ) -> Run:
-    """Store a run that finetunes a language model on a release's question pairs. Without a number,
-    it uses the newest release.
+    """Store the run of a checked request.
 
     Args:
         group: the group of the study that the run is part of; such a run may repeat one in
             progress.
 
     Raises:
-        HedgerowError: the release or the causal language model does not exist, the train split
-            gives no question for the recipe's arm, there is no chat template, the machine can't
-            compute in four bits, the seed is out of range, or the same finetuning is in progress.
-            Roll the session back in this case.
+        HedgerowError: the same finetuning is in progress. Roll the session back in this case.
     """
-    if not 0 <= seed <= LARGEST_SEED:
-        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
-    require_package("trl", by="Finetunings of language models")
-    recipe = recipe or LanguageRecipe()
-    release = get_release(session, release_number)
-    _require_base(base := clean_base(base), recipe, merge=merge)
-    require_train_questions(session, release, recipe)
-    request = LanguageRequest(
-        base=base, release=release.number, recipe=recipe, seed=seed, merge=merge
-    )
+    release = get_release(session, request.release)
     run = create_run(
         session,
         kind=LANGUAGE_MODEL_KIND,
         parameters=request.model_dump(mode="json"),
-        inputs={"release": release.content_hash, "recipe": recipe.hash},
+        inputs={"release": release.content_hash, "recipe": request.recipe.hash},
         requested_by=requested_by,
         group=group,
     )

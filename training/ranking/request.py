@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject, Request
 from curation.encoders.embeddings import MARKS, characters
 from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, require_files
+from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import create_run, list_runs, refuse_equal
@@ -46,7 +48,7 @@ ARCHITECTURES = (BiEncoder.architecture, Cross.architecture, LateInteraction.arc
 """The architectures that can be finetuned on NevIR's pairs. The paper's §6 has one of each."""
 
 
-class RankingRequest(BaseModel):
+class RankingRequest(Request):
     """Everything that determines a finetuning run.
 
     Attributes:
@@ -62,8 +64,6 @@ class RankingRequest(BaseModel):
             texts together.
         max_pairs: the size of a random sample of training pairs; None for all pairs.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     data: str = Field(max_length=500)
     data_name: str = Field(default="", max_length=200)
@@ -86,35 +86,37 @@ class RankingRequest(BaseModel):
         return value
 
 
-def request_finetuning(
-    session: Session, settings: Settings, request: RankingRequest, *, requested_by: int | None
-) -> Run:
+def store(project: OpenProject, request: RankingRequest) -> Run:
     """Store a run that finetunes a model on NevIR's pairs.
 
     Raises:
         HedgerowError: a file or model does not exist, the data shares a passage with a test or has
             too few passages, the model can't have the architecture, or the same run is in progress.
-            Roll the session back in this case.
     """
-    request = request.model_copy(update={"base": clean_name(session, request.base)})
-    if folder := folder_of(session, settings, request.base):
-        require_trainable(folder, request.architecture, name=request.base)
-    else:
-        require_files(request.base)
-        check_encoder(request.base)
-    train, held_out = files_of(settings.data_folder, request)
-    require_untested(settings.data_folder, train)
-    parts_of(train, held_out)
-    run = create_run(
-        session,
-        kind=RANKER_KIND,
-        parameters=request.model_dump(mode="json"),
-        inputs={"data": train.hash, **({"validation": held_out.hash} if held_out else {})},
-        requested_by=requested_by,
-    )
-    same = "training with the same settings; change the model, the pairs or a setting"
-    refuse_equal(session, run, doing=same)
-    return run
+    settings = project.settings
+    with writing(project.engine) as session:
+        request = request.model_copy(update={"base": clean_name(session, request.base)})
+        if folder := folder_of(session, settings, request.base):
+            require_trainable(folder, request.architecture, name=request.base)
+        else:
+            require_files(request.base)
+            check_encoder(request.base)
+        train, held_out = files_of(settings.data_folder, request)
+        require_untested(settings.data_folder, train)
+        parts_of(train, held_out)
+        run = create_run(
+            session,
+            kind=RANKER_KIND,
+            parameters=request.model_dump(mode="json"),
+            inputs={"data": train.hash, **({"validation": held_out.hash} if held_out else {})},
+            requested_by=project.author(session),
+        )
+        same = "training with the same settings; change the model, the pairs or a setting"
+        refuse_equal(session, run, doing=same)
+        return run
+
+
+FINETUNE_ON_PAIRS = Action("finetune on NevIR's pairs", RankingRequest, store)
 
 
 def files_of(data_folder: Path, request: RankingRequest) -> tuple[PairsFile, PairsFile | None]:

@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
+from curation.decisions.actions import Action, OpenProject
 from curation.release.freezing import get_release
 from curation.release.question_pairs import Arm
+from db.engine import writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Run
 from db.runs import create_run, list_runs, parts_of, under_way
-from training.encoder_run.trainings import DEFAULT_SEED
 from training.llm import finetuning
-from training.llm.recipe import LanguageRecipe
 from training.llm.request import (
+    LanguageTraining,
+    checked_request,
     forecast,
     request_language_finetuning,
     request_of,
@@ -50,69 +52,56 @@ class ArmRow(NamedTuple):
     after: Mapping[str, float]
 
 
-def request_language_study(
-    session: Session,
-    *,
-    base: str,
-    release_number: int | None = None,
-    recipe: LanguageRecipe | None = None,
-    seed: int = DEFAULT_SEED,
-    requested_by: int | None = None,
-) -> Run:
+def store(project: OpenProject, request: LanguageTraining) -> Run:
     """Store a study with one training run for each arm that the release has question pairs for.
-
-    Args:
-        recipe: the recipe of all runs, except for the arm.
+    All have the request's recipe, except for the arm.
 
     Raises:
         HedgerowError: another such study is in progress, fewer than two arms have pairs, or as in
-            `request_language_finetuning`. Roll the session back in this case.
+            `checked_request`.
     """
-    for other in under_way(session, KIND):
-        raise HedgerowError(
-            f"Run {other.id} is another study of this kind; wait until it has ended."
-        )
-    release = get_release(session, release_number)
-    recipes = {
-        label: (recipe or LanguageRecipe()).model_copy(update={"arm": arm})
-        for label, arm in ARMS.items()
-    }
-    left_out = {}
-    for label, one in recipes.items():
-        try:
-            require_train_questions(session, release, one)
-        except HedgerowError as error:
-            left_out[label] = str(error)
-    if len(recipes) - len(left_out) < 2:
-        raise HedgerowError(
-            f"There is not enough data to compare arms. {next(iter(left_out.values()))}"
-        )
-    run = create_run(
-        session,
-        kind=KIND,
-        parameters={
-            "release": release.number,
-            "told": [f"Left out: “{label}”. {why}" for label, why in left_out.items()],
-        },
-        requested_by=requested_by,
-    )
-    members = []
-    for label, one in recipes.items():
-        if label in left_out:
-            continue
-        child = request_language_finetuning(
+    recipe = request.whole_recipe()
+    recipes = {label: recipe.model_copy(update={"arm": arm}) for label, arm in ARMS.items()}
+    with writing(project.engine) as session:
+        for other in under_way(session, KIND):
+            raise HedgerowError(
+                f"Run {other.id} is another study of this kind; wait until it has ended."
+            )
+        release = get_release(session, request.release)
+        left_out = {}
+        for label, one in recipes.items():
+            try:
+                require_train_questions(session, release, one)
+            except HedgerowError as error:
+                left_out[label] = str(error)
+        if len(recipes) - len(left_out) < 2:
+            raise HedgerowError(
+                f"There is not enough data to compare arms. {next(iter(left_out.values()))}"
+            )
+        run = create_run(
             session,
-            base=base,
-            release_number=release.number,
-            recipe=one,
-            seed=seed,
-            requested_by=requested_by,
-            group=parts_of(run),
+            kind=KIND,
+            parameters={
+                "release": release.number,
+                "told": [f"Left out: “{label}”. {why}" for label, why in left_out.items()],
+            },
+            requested_by=project.author(session),
         )
-        members.append({"run": child.id, "label": label, "seconds": _seconds(session, child)})
-    run.parameters = run.parameters | {"base": request_of(child).base, "members": members}
-    session.flush()
-    return run
+        members = []
+        for label, one in recipes.items():
+            if label in left_out:
+                continue
+            member = checked_request(session, request, one)
+            child = request_language_finetuning(
+                session, member, requested_by=run.requested_by, group=parts_of(run)
+            )
+            members.append({"run": child.id, "label": label, "seconds": _seconds(session, child)})
+        run.parameters = run.parameters | {"base": member.base, "members": members}
+        session.flush()
+        return run
+
+
+COMPARE_ARMS = Action("compare the arms of a language model", LanguageTraining, store)
 
 
 def _seconds(session: Session, run: Run) -> int:

@@ -16,10 +16,17 @@ from training.encoder_run.trainings import DEFAULT_SEED
 from training.finetune.fitting import LARGEST_SEED
 from training.llm.base import PAPER_BASE, clean_base
 from training.llm.recipe import LanguageRecipe, Schedule
-from training.llm.request import Forecast, forecast, request_language_finetuning, request_of
+from training.llm.request import (
+    FINETUNE_LANGUAGE_MODEL,
+    FinetuneLanguageModel,
+    Forecast,
+    LanguageTraining,
+    forecast,
+    request_of,
+)
 from training.models.display_names import choice_names
 from training.models.finetuned import list_language_finetunings
-from training.studies.language_study import request_language_study
+from training.studies.language_study import COMPARE_ARMS
 
 PLANNED_SECONDS = 60.0
 """Seconds for which an estimate is cached: counting the pairs of a large release takes a second."""
@@ -126,10 +133,9 @@ def _asked() -> dict[str, Any]:
     state = st.session_state
     return {
         "base": state[_BASE] or "",
-        "release_number": state[_RELEASE],
+        "release": state[_RELEASE],
         "recipe": filled_recipe(),
         "seed": int(state[SEED]),
-        "requested_by": current_user.reviewer_id(),
     }
 
 
@@ -137,15 +143,13 @@ def _start() -> None:
     """Store the run and start its process; a problem is shown below the buttons."""
     with error_messages.kept_for(_PROBLEM):
         merge = bool(st.session_state.get(_MERGE))
-        run = open_project.tell(request_language_finetuning, merge=merge, **_asked())
-        page_runs.start_process_of(run)
+        page_runs.begin(FINETUNE_LANGUAGE_MODEL, FinetuneLanguageModel(merge=merge, **_asked()))
 
 
 def _start_arms() -> None:
     """The same for one run per arm."""
     with error_messages.kept_for(_PROBLEM):
-        run = open_project.tell(request_language_study, **_asked())
-        page_runs.start_process_of(run)
+        page_runs.begin(COMPARE_ARMS, LanguageTraining(**_asked()))
 
 
 # -- The fields of a language model's recipe, one per key -----------------------------------------

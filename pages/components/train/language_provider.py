@@ -25,6 +25,7 @@ from pages.components.train import curve_charts, language_form, training_runs
 from training.evaluation.figures import loss_curve
 from training.llm.card import HELD_OUT_LOSS
 from training.llm.provider_request import (
+    FINETUNE_AT_PROVIDER,
     LARGEST_SEED,
     MOST_EPOCHS,
     Plan,
@@ -32,7 +33,6 @@ from training.llm.provider_request import (
     list_finetunings,
     plan,
     read_job,
-    request_finetuning,
     request_of,
 )
 from training.runs.kinds import cancel_run
@@ -255,19 +255,14 @@ def _number(label: str, name: str, least: int, most: int) -> int | None:
 def _plan(request: str, address: str) -> Plan:
     """A release never changes. Whether a price is known depends on the address in the settings."""
     asked = ProviderRequest(**json.loads(request))
-    return open_project.ask(plan, open_project.settings(), asked)
+    return plan(current_user.project(), asked)
 
 
 def _start(request: ProviderRequest) -> None:
     """Store the run and start its process."""
     try:
-        run = open_project.tell(
-            request_finetuning,
-            open_project.settings(),
-            request,
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
+        keys = model_choice.key_environment(request.base_url)
+        page_runs.begin(FINETUNE_AT_PROVIDER, request, keys)
     except HedgerowError as error:
         error_messages.show(str(error), key="llm-provider")
     else:

@@ -23,11 +23,11 @@ from training.ranking.figures import with_epochs
 from training.ranking.pairs import PairCounts
 from training.ranking.request import (
     ARCHITECTURES,
+    FINETUNE_ON_PAIRS,
     RankingRequest,
     list_finetunings,
     pair_counts,
     parts_asked,
-    request_finetuning,
     request_of,
     time_needed,
 )
@@ -296,10 +296,5 @@ def _chosen() -> dict[str, Any]:
 def _start(files: dict[str, Any]) -> None:
     """Store the run and start its process; a problem is shown next to the button."""
     with error_messages.kept_for(_PROBLEM):
-        run = open_project.tell(
-            request_finetuning,
-            open_project.settings(),
-            checked(RankingRequest, files | _chosen()),
-            requested_by=current_user.reviewer_id(),
-        )
-        page_runs.start_process_of(run)
+        request = checked(RankingRequest, files | _chosen())
+        page_runs.begin(FINETUNE_ON_PAIRS, request)

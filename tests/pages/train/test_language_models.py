@@ -21,15 +21,16 @@ from tests.pages.looks import change, charts, newest, page_text, use
 from tests.pages.train.conftest import HOSTILE, add_metrics, language_page, page
 from tests.support.generating import Serve
 from tests.training.ranking.support.finetunings import ENTRIES, lines
+from tests.training.support.trainings import perform
 from training.benchmarks.sources import keep_data
 from training.llm import provider_request as provider
 from training.llm.provider_request import Job, keep_job
-from training.llm.request import request_language_finetuning
+from training.llm.request import FINETUNE_LANGUAGE_MODEL, FinetuneLanguageModel
 from training.models.finetuned import LANGUAGE_MODEL_KIND
 from training.models.finetuned import RANKER_KIND as RANKERS
 from training.ranking.figures import QUANTILES, quantile
 from training.ranking.pairs import keep_pairs
-from training.ranking.request import RankingRequest, request_finetuning
+from training.ranking.request import FINETUNE_ON_PAIRS, RankingRequest
 from training.studies import language_study, members
 
 KEY = "sk-typed-in-by-somebody"
@@ -39,8 +40,10 @@ AFTER = {"right": 0.875, "right:Yes": 1.0, "right:No": 0.75, "eval_loss": 0.5}
 
 def store(engine: Engine, base: Path, state: RunState = RunState.DONE, **values: object) -> int:
     """A finetuning run with two evaluations, whose base model the page then offers."""
+    wanted = FinetuneLanguageModel(base=str(base), **values)
+    number = perform(engine, FINETUNE_LANGUAGE_MODEL, wanted).id
     with writing(engine) as session:
-        run = request_language_finetuning(session, base=str(base), **values)
+        run = get_run(session, number)
         run.state, run.message = state, f"Failed at {HOSTILE}"
         for step in (0, 30):
             figures = {name: value + step / 100 for name, value in BEFORE.items()}
@@ -159,9 +162,11 @@ def test_the_arms_are_compared_in_a_table(
 
 def store_sent(engine: Engine, state: RunState, **how: Any) -> int:
     """A run in this state, with a curve and, if it is done, a model."""
+    request = provider.ProviderRequest(**{"model": HOSTILE[:200]} | how)
+    keys = {KEY_VARIABLE: KEY}
+    number = perform(engine, provider.FINETUNE_AT_PROVIDER, request, **keys).id
     with writing(engine) as session:
-        request = provider.ProviderRequest(**{"model": HOSTILE[:200]} | how)
-        run = provider.request_finetuning(session, load_settings(), request, requested_by=None)
+        run = get_run(session, number)
         run.state, run.message = state, f"The job is {HOSTILE}"
         for step in range(1, 4):
             add_metrics(session, run.id, step, {"loss": 1 / step})
@@ -260,9 +265,10 @@ def keep(entries: Sequence[Any] = ENTRIES, name: str = "pairs.jsonl") -> str:
 def store_nevir(engine: Engine, *, state: RunState, encoder: bool = True, **values: object) -> int:
     """A finetuning run with metrics of two epochs."""
     data = keep()
+    request = RankingRequest(data=data, data_name=HOSTILE[:200], **values)
+    number = perform(engine, FINETUNE_ON_PAIRS, request).id
     with writing(engine) as session:
-        request = RankingRequest(data=data, data_name=HOSTILE[:200], **values)
-        run = request_finetuning(session, load_settings(), request, requested_by=None)
+        run = get_run(session, number)
         run.state, run.message = state, f"Measuring {HOSTILE}"
         figures = {"nevir": 0.25, "nevir:low": 0.1, "nevir:high": 0.5, "reranking": 0.9}
         if encoder:

@@ -28,14 +28,22 @@ from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import Fill, stored_run
 from tests.support.small_llama import save_small_llama, small_tokenizer
+from tests.training.support.trainings import perform
 from training.llm.base import check_base, clean_base, has_chat_template, load_base
 from training.llm.card import course_of, evaluations_of
 from training.llm.examples import Asker
-from training.llm.recipe import LanguageRecipe, chosen_recipe
-from training.llm.request import forecast, questions_of, request_language_finetuning, request_of
+from training.llm.recipe import LanguageRecipe
+from training.llm.request import (
+    FINETUNE_LANGUAGE_MODEL,
+    FinetuneLanguageModel,
+    LanguageTraining,
+    forecast,
+    questions_of,
+    request_of,
+)
 from training.runs.kinds import WORK, kind_of
 from training.runs.removal import delete_run
-from training.studies.language_study import arm_rows, request_language_study
+from training.studies.language_study import COMPARE_ARMS, arm_rows
 from training.studies.members import study_of, trials
 
 TRAINED, HELD_OUT = 12, 4
@@ -72,8 +80,8 @@ def ask(
 ) -> Run:
     """Store a finetuning by this recipe."""
     how = recipe(**values or {})
-    with writing(engine) as session:
-        return request_language_finetuning(session, base=str(base), recipe=how, **more)
+    wanted = FinetuneLanguageModel(base=str(base), recipe=how, **more)
+    return perform(engine, FINETUNE_LANGUAGE_MODEL, wanted)
 
 
 WHOLE = {"modules_to_save": "embed_tokens,lm_head", "learning_rate": 1e-2}
@@ -261,8 +269,7 @@ def of_both_kinds(engine: Engine, fill: Fill) -> Engine:
 
 
 def ask_for_study(engine: Engine, base: Path) -> Run:
-    with writing(engine) as session:
-        return request_language_study(session, base=str(base), recipe=recipe())
+    return perform(engine, COMPARE_ARMS, LanguageTraining(base=str(base), recipe=recipe()))
 
 
 def test_the_three_arms_are_trained_in_turn_and_measured_on_the_same_questions(
@@ -369,7 +376,7 @@ def test_impossible_values_are_refused_and_nothing_is_stored(
 ) -> None:
     for how, fact in (
         ({"seed": -1}, "seed"),
-        ({"release_number": 7}, "release 7"),
+        ({"release": 7}, "release 7"),
         ({"values": {"arm": "hedging"}}, "new release"),
         ({"values": {"four_bit": True}}, "four_bit"),
     ):
@@ -422,9 +429,11 @@ def test_a_recipe_has_the_papers_values_and_survives_yaml_and_assignments(tmp_pa
     other = LanguageRecipe(epochs=2, modules_to_save="embed_tokens, lm_head", four_bit=True)
     file = tmp_path / "recipe.yaml"
     file.write_text(other.to_yaml())
-    assert chosen_recipe(file) == other and chosen_recipe() == paper
+    assert LanguageTraining(base="x", recipe=file).whole_recipe() == other
+    assert LanguageTraining(base="x").whole_recipe() == paper
     file.write_text("rank: 8\narm: hedging\n")
-    found = chosen_recipe(file, ["targets=q_proj,v_proj", "max_pairs=none"], arm="negation")
+    changes = ("targets=q_proj,v_proj", "max_pairs=none")
+    found = LanguageTraining(base="x", recipe=file, settings=changes).whole_recipe("negation")
     assert (found.rank, found.arm, found.targets) == (8, "negation", ("q_proj", "v_proj"))
     assert found.hash != other.hash
     few = LanguageRecipe(epochs=1.5, batch_size=8, gradient_accumulation=2, max_pairs=100)

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from curation.decisions.actions import OpenProject
 from curation.generation.providers import waiting
 from curation.release.freezing import create_release
 from curation.validation import checked
@@ -30,16 +31,17 @@ from tests.support.generating import Serve
 from tests.support.generating import serve_chat as serve_chat
 from tests.support.servers.chat_server import ChatServer
 from tests.support.servers.finetuning_server import STEPS, train_loss
+from tests.training.support.trainings import perform
 from training.finetune.curves import LOSS
 from training.llm import provider_api, provider_finetuning
 from training.llm.card import HELD_OUT_LOSS
 from training.llm.provider_request import (
+    FINETUNE_AT_PROVIDER,
     JOB_FILE,
     KIND,
     ProviderRequest,
     finetuned_models,
     plan,
-    request_finetuning,
 )
 from training.runs.kinds import WORK, cancel_run, kind_of
 from training.runs.removal import delete_run
@@ -59,8 +61,7 @@ class Provider:
 
     def requested(self, **how: Any) -> int:
         request = checked(ProviderRequest, {"model": "small"} | how)
-        with writing(self.engine) as session:
-            return request_finetuning(session, self.settings, request, requested_by=None).id
+        return perform(self.engine, FINETUNE_AT_PROVIDER, request, self.settings).id
 
     def carried_out(self, run_id: int) -> dict[str, Any]:
         return execution.execute(self.engine, self.settings, run_id, WORK)
@@ -161,8 +162,7 @@ def test_a_job_costs_the_price_at_the_time_of_the_request(
 ) -> None:
     monkeypatch.setattr("training.llm.provider_request.is_own", lambda address: True)
     how: dict[str, Any] = {"model": "gpt-4o-mini-2024-07-18", "epochs": 2}
-    with reading(provider.engine) as session:
-        planned = plan(session, provider.settings, ProviderRequest(**how))
+    planned = plan(OpenProject(provider.settings, provider.engine), ProviderRequest(**how))
     assert (planned.train, planned.validation, planned.price) == (24, 4, 3.0)
     assert planned.cost == pytest.approx(planned.tokens * 2 * 3 / 1e6)
     result = provider.carried_out(provider.requested(**how))

@@ -8,15 +8,15 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.engine import writing
 from db.execution import execute
 from db.models import Run
 from db.settings import Settings
 from tests.support.databases import stored_run
+from tests.training.support.trainings import perform
 from training.models.finetuned import RANKER_KIND
 from training.ranking.finetuning import work
 from training.ranking.pairs import keep_pairs
-from training.ranking.request import RankingRequest, request_finetuning
+from training.ranking.request import FINETUNE_ON_PAIRS, RankingRequest
 
 PLACES = (
     "bridge museum harbour library market garden chapel station theatre castle mill tunnel "
@@ -46,8 +46,7 @@ def ask(engine: Engine, settings: Settings, content: bytes = b"", **values: Any)
     """Store a finetuning run, by default on the easy pairs."""
     kept = keep_pairs(settings.data_folder, "pairs.jsonl", content or lines(ENTRIES))
     request = RankingRequest(**({"data": kept.file, "data_name": kept.name} | values))
-    with writing(engine) as session:
-        return request_finetuning(session, settings, request, requested_by=None)
+    return perform(engine, FINETUNE_ON_PAIRS, request)
 
 
 def carry_out(engine: Engine, settings: Settings, run: Run) -> Run:
