@@ -83,7 +83,7 @@ def generate(project: OpenProject, request: GenerationRequest) -> Run:
         HedgerowError: OpenAI's API key is missing, or as in ``request_generation``.
     """
     if request.provider == OPENAI:
-        require_key(request.base_url, project.settings)
+        require_key(request.base_url, project.settings, project.keys)
     with writing(project.engine) as session:
         return request_generation(session, request, requested_by=project.author(session))
 

@@ -191,7 +191,7 @@ def judge(project: OpenProject, request: JudgeRequest) -> Run:
         HedgerowError: OpenAI's API key is missing, the same run is in progress, or as in
             ``request_opinions``.
     """
-    require_key(request.base_url, project.settings)
+    require_key(request.base_url, project.settings, project.keys)
     with writing(project.engine) as session:
         request = _with_prompt(session, request)
         if stopped := broken_off(session, request):

@@ -312,8 +312,7 @@ def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
 def _start(request: JudgeRequest) -> None:
     """Store a run with its calls and start its process; problems are shown next to the buttons."""
     with error_messages.kept_for(_PROBLEM):
-        run = JUDGE_VARIANTS.perform(model_choice.project(request.base_url), request)
-        page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
+        page_runs.begin(JUDGE_VARIANTS, request, model_choice.key_environment(request.base_url))
 
 
 def _agreement(counts: count_cache.CachedCounts) -> None:

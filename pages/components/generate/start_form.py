@@ -107,9 +107,8 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
 
 def _start(request: GenerationRequest) -> None:
     """Store a run with its calls and start its process."""
-    run = GENERATE.perform(model_choice.project(request.base_url), request)
+    page_runs.begin(GENERATE, request, model_choice.key_environment(request.base_url))
     count_cache.forget()  # the number of variants left to generate changes
-    page_runs.start_process_of(run, model_choice.key_environment(request.base_url))
 
 
 # -- What to generate: which anchors, and which calls for each ------------------------------------

@@ -5,13 +5,10 @@ stored nowhere, never sent back to the browser, and sent only to the address tha
 for. The environment's key is sent to the environment's address and to OpenAI.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import streamlit as st
-from pydantic import SecretStr
 
-from curation.decisions.actions import OpenProject
 from curation.generation.prices import prices
 from curation.generation.prompts import prompt_ids
 from curation.generation.providers.chat.completions import (
@@ -29,7 +26,7 @@ from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.surface_check import ROLES, Role
 from db.settings import without_login
 from pages.components.shared import formatting, typed_secrets
-from pages.components.shared.shell import current_user, error_messages, open_project
+from pages.components.shared.shell import error_messages, open_project
 from training.llm.provider_request import finetuned_models
 
 AS_ITS_FILES_SAY = "as in the model's files"
@@ -243,15 +240,6 @@ def has_key(base_url: str) -> bool:
 def lacks_key(base_url: str) -> bool:
     """Whether calls to this address go to OpenAI itself, but there is no key for them."""
     return is_own(address_of(base_url, open_project.settings())) and not has_key(base_url)
-
-
-def project(base_url: str) -> OpenProject:
-    """The project for an action that calls this address, with the key entered for it, if any."""
-    opened = current_user.project()
-    if not (key := typed_secrets.typed(_place(base_url))):
-        return opened
-    settings = opened.settings.model_copy(update={"openai_api_key": SecretStr(key)})
-    return replace(opened, settings=settings)
 
 
 def key_field(base_url: str, place: str = "") -> None:
