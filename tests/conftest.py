@@ -320,14 +320,6 @@ def starter_engine(backend: str, home: Path, request: pytest.FixtureRequest) -> 
         yield engine
 
 
-@pytest.fixture(scope="session")
-def starter_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a database that contains the starter corpus. Copy it, do not change it."""
-    folder = tmp_path_factory.mktemp("starter")
-    copies.starter(folder / "hedgerow.db")
-    return folder
-
-
 @pytest.fixture
 def opened_home(home: Path, copies: Copies) -> Path:
     """The test's own working directory, with an empty project that was opened before."""

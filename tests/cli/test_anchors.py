@@ -170,12 +170,6 @@ def test_an_error_gives_one_sentence_and_adds_nothing(
     assert stored(home) == []
 
 
-def test_hostile_texts_cannot_steer_the_terminal(file: Path) -> None:
-    file.write_text("text\n\x1b[31mRed\x1b]0;title\x07 is here.\nIs \u202eit?\n", "utf-8")
-    shown = show("anchors", "add", str(file), "--dry-run")
-    assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
-
-
 def test_labels_of_the_source_decide_what_comes_in(home: Path) -> None:
     ask("init", "--empty")
     rows = [
@@ -269,20 +263,6 @@ def first_anchor() -> str:
     return str(anchor["uid"])
 
 
-@pytest.mark.slow
-def test_anchors_are_found_by_their_text(home_of_bo: Path) -> None:
-    everything = ask("anchors", "list", "--limit", "3")
-    assert len(everything["anchors"]) == 3
-    assert everything["total"] == one(home_of_bo, "SELECT count(*) FROM anchor")
-    anchor = everything["anchors"][1]
-    found = ask("anchors", "list", "--search", anchor["text"].upper())
-    assert [a["uid"] for a in found["anchors"]] == [anchor["uid"]]
-    assert ask("anchors", "list", "--search", "%")["total"] < everything["total"]
-    assert ask("anchors", "list", "--retired")["total"] == 0
-    shown = show("anchors", "list", "--search", anchor["uid"])
-    assert anchor["uid"] in shown and anchor["text"].split()[0] in shown
-
-
 def test_a_correction_tells_how_many_variants_come_back(home_of_bo: Path) -> None:
     uid = str(
         one(
@@ -340,23 +320,12 @@ def test_genre_and_language_are_set_for_several_anchors(home_of_bo: Path) -> Non
     assert "'en' or 'en-GB'" in complaint("anchors", "set", first, "--language", "German!")
 
 
-@pytest.mark.parametrize("text", ["The bridge isn't safe.", "Bridge.", "Die Brücke ist sicher."])
-def test_a_suspicious_wording_needs_force(home_of_bo: Path, text: str) -> None:
-    uid = first_anchor()
+def test_a_suspicious_wording_needs_force(home_of_bo: Path) -> None:
+    uid, text = first_anchor(), "The bridge isn't safe."
     said_ = complaint("anchors", "correct", uid, text)
     assert "Nothing was changed" in said_ and "--force" in said_
     assert ask("anchors", "list", "--search", uid)["anchors"][0]["revision"] == 1
     assert ask("anchors", "correct", uid, text, "--force")["revision"] == 2
-
-
-@pytest.mark.parametrize("character", ["\u202e", "\u2067", "\x1b"])
-def test_direction_and_control_characters_are_refused_with_force_too(
-    home_of_bo: Path, character: str
-) -> None:
-    uid = first_anchor()
-    text = f"The {character}bridge is safe."
-    assert "plain text" in complaint("anchors", "correct", uid, text, "--force")
-    assert one(home_of_bo, "SELECT count(*) FROM anchor_revision WHERE revision > 1") == 0
 
 
 def with_a_better_wording(home: Path) -> tuple[str, str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 from pathlib import Path
 
@@ -12,19 +10,17 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
-from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, ended, process, show
+from tests.cli.commands import ask, complaint, ended, show
 from tests.curation.support.families import add_plain_family
-from tests.support.checkpoints import dpr, monot5
+from tests.support.checkpoints import dpr
 from tests.support.databases import stored_run
 from tests.support.overlapping import SAID, keep_doors
-from tests.support.plug_in_packages import WORDS_IN_COMMON, install
 from tests.training.benchmarks.support.samples import (
     NEVIR,
     SENTENCES,
@@ -32,8 +28,6 @@ from tests.training.benchmarks.support.samples import (
     write_lines,
     write_table,
 )
-from training.evaluation.probe_files import Pasted
-from training.evaluation.probe_sets import create_set
 
 
 @pytest.fixture(autouse=True)
@@ -66,12 +60,6 @@ def test_a_benchmark_returns_the_fields_of_the_contract(tiny_encoder: Path, samp
     assert "TF-IDF" in show("benchmarks").splitlines()[1]
 
 
-def test_the_bundled_encoder_is_measured_by_its_name(sample: str) -> None:
-    answer = ask("benchmark", "semantoneg", "--model", TRAINED_ENCODER, "--data", sample)
-    assert (answer["model"], answer["architecture"]) == (TRAINED_ENCODER, "bi-encoder")
-    assert answer["model_hash"] == fingerprint(TRAINED_ENCODER)
-
-
 def test_user_defined_prompts_are_reported_with_the_result(tiny_encoder: Path, nevir: str) -> None:
     asked = ["benchmark", "nevir", "--data", nevir, "--model", str(tiny_encoder)]
     plain = ask(*asked)
@@ -83,23 +71,12 @@ def test_user_defined_prompts_are_reported_with_the_result(tiny_encoder: Path, n
     assert 'query prompt "query: "' in " ".join(show("benchmarks").split())
 
 
-def test_prompts_are_refused_if_sentences_are_compared(tiny_encoder: Path, sample: str) -> None:
-    asked = ["benchmark", "semantoneg", "--data", sample, "--model", str(tiny_encoder)]
-    assert "remove the prompts" in complaint(*asked, "--query-prompt", "query: ")
-    assert ask("benchmarks") == {"results": []}
-
-
 def test_two_encoders_of_dpr_are_named_together(nevir: str, tmp_path: Path) -> None:
     name = "+".join(map(str, dpr(tmp_path)))
     asked = ["benchmark", "nevir", "--model", name, "--data", nevir]
     answer = ask(*asked)
     assert (answer["model"], answer["architecture"], answer["n"]) == (name, "dpr", 2)
     assert ask(*asked, "--dry-run")["seconds"] > 0
-
-
-def test_a_t5_is_measured_as_monot5(nevir: str, tmp_path: Path) -> None:
-    answer = ask("benchmark", "nevir", "--model", str(monot5(tmp_path)), "--data", nevir)
-    assert (answer["architecture"], answer["n"], answer["unanswered"]) == ("monot5", 2, 0)
 
 
 def test_a_language_model_is_measured_by_its_folder(small_llama: Path, nevir: str) -> None:
@@ -158,26 +135,6 @@ def test_a_model_that_is_not_causal_is_refused_with_one_sentence(
     assert "Expected a model in" in complaint(*asked, str(tmp_path), *causal)
     message = complaint(*asked, str(small_llama), "--query-prompt", "query: ")
     assert "has no query and document prompts" in message
-    dead = ["--architecture", "chat", "--base-url", "http://127.0.0.1:9/v1"]
-    assert "calls in a row got no answer" in complaint(*asked, "some-llm", *dead)
-
-
-def test_a_plug_in_is_in_the_help_and_measured(
-    sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, group = WORDS_IN_COMMON, "hedgerow.scorers"
-    install(monkeypatch, tmp_path / "theirs", group, code, words_in_common="WordsInCommon")
-    install(monkeypatch, tmp_path / "broken", group, "import nothing_such", broken="Scorer")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    shown = " ".join(process("benchmark", "--help").stdout.split()).replace("- ", "-")
-    assert "words-in-common" in shown and "broken" in shown
-    asked = ["benchmark", "semantoneg", "--data", sample, "--architecture"]
-    answer = ask(*asked, "words-in-common")
-    assert (answer["model"], answer["architecture"]) == ("words-in-common", "words-in-common")
-    message = complaint(*asked, "broken")
-    assert (
-        "plug-in 'broken' of the package 'broken' cannot be loaded (ModuleNotFoundError" in message
-    )
 
 
 def test_a_dry_run_estimates_the_time_and_measures_nothing(sample: str) -> None:
@@ -192,18 +149,6 @@ def test_a_dry_run_estimates_the_time_and_measures_nothing(sample: str) -> None:
     assert "tasks " in of_mteb and "items" not in of_mteb
     assert ask("benchmarks") == {"results": []}
     assert "SemAntoNeg is not on the model hub" in complaint(*random), "no file was named for good"
-
-
-@pytest.mark.slow
-def test_the_file_that_was_named_last_is_measured(sample: str, tmp_path: Path) -> None:
-    lines = Path(sample).read_text().splitlines(keepends=True)
-    other = tmp_path / "other.jsonl"
-    other.write_text("".join(lines[:4]))
-    random = ["benchmark", "semantoneg", "--architecture", "random"]
-    for path in (sample, str(other), sample):
-        ask(*random, "--data", path)
-    ask(*random, "--data", str(other), "--dry-run")
-    assert ask(*random)["data"] == Path(sample).name
 
 
 def test_a_suite_of_the_users_sentences_is_written_and_measured(tmp_path: Path) -> None:
@@ -260,7 +205,6 @@ def test_a_suite_is_built_from_sentences_and_those_without_forms_are_reported(
 @pytest.mark.slow
 def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> None:
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
-    ask("init")
     for file in (home / "hedgerow.db", forms):
         before = file.read_bytes()
         message = complaint("benchmarks", "suite", str(file), "--forms", str(forms))
@@ -313,21 +257,6 @@ def test_models_that_cannot_be_measured(arguments: list[str], sentence: str) -> 
     assert sentence in complaint("benchmark", *arguments)
 
 
-@pytest.mark.parametrize("content", ["", "\ufeff", "\n \n", "a,b\n", "a,b\n1,2\n"])
-@pytest.mark.parametrize("name", ["nevir", "cannot", "m3", "semantoneg"])
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_a_file_without_items_or_with_wrong_columns_is_one_sentence(
-    name: str, content: str, ending: str, tmp_path: Path
-) -> None:
-    path = tmp_path / f"data.{ending}"
-    path.write_text(content, encoding="utf-8")
-    message = complaint("benchmark", name, "--architecture", "random", "--data", str(path))
-    assert message.startswith("Expected ") and f"data.{ending}" in message
-    message = complaint("benchmarks", "suite", str(tmp_path / "out"), "--forms", str(path))
-    assert message.startswith("Expected ") and f"data.{ending}" in message
-    assert ask("status")["runs"] == [] and not (tmp_path / "out").exists()
-
-
 def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -362,13 +291,6 @@ def test_a_classifier_that_gives_no_score_is_refused_before_a_run_is_stored(
     assert ask("runs", "list") == {"runs": []}
 
 
-def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "nevir.jsonl", NEVIR)
-    arguments = ["benchmark", "semantoneg", "--architecture", "random", "--data", str(path)]
-    assert "line 1 of nevir.jsonl" in complaint(*arguments)
-    assert json.dumps(ask("status")).count("benchmark") == 0
-
-
 def _project() -> None:
     settings = load_settings()
     engine = open_project(settings)
@@ -389,12 +311,8 @@ def test_training_warns_before_it_starts(tiny_encoder: Path) -> None:
     assert "Overlapping items by field (release / SemAntoNeg (doors.jsonl)): " in result.stdout
     bundled = "No item in the benchmark files shares 5 consecutive words with the bundled"
     assert bundled in result.stdout and bundled not in result.stderr  # nothing to warn of
-    again = CliRunner().invoke(cli.app, ["train", *options, "--seed", "2", "--json"])
-    (found,) = json.loads(again.stdout)["overlap"]
+    (found,) = stored_run(open_project(load_settings()), 1).result["overlap"]
     assert (found["benchmark"], found["items"], found["overlapping"]) == ("semantoneg", 4, 2)
-    assert SAID not in again.stderr
-    engine = open_project(load_settings())
-    assert stored_run(engine, 2).result["overlap"] == [found]
 
 
 def test_the_card_of_an_export_names_them(home: Path) -> None:
@@ -507,23 +425,11 @@ def test_a_set_of_groups_is_ranked_and_needs_no_project(home: Path) -> None:
     assert scores["means"]["weakened"] == pytest.approx(0.755, abs=0.001)
 
 
-@pytest.mark.slow
-def test_every_two_sentences_of_a_stored_set_are_compared() -> None:
-    ask("init", "--empty")
-    with writing(open_project(load_settings())) as session:
-        sentences = Pasted([], ["It rains.", "It pours.", "The door is shut."])
-        create_set(session, name="Weather", content=sentences, author_id=None)
-    answer = ask("similarity", "--model", MINILM, "--before", MINILM, "--set", "Weather")
-    assert len(answer["similarities"]) == 6
-    assert "scores" not in answer
-    assert "no probe set 'weather'" in complaint(
-        "similarity", "--model", "x", "--probe-set", "weather"
-    )
-
-
 def test_a_file_and_a_set_at_once_are_refused(tmp_path: Path) -> None:
     both = ("--probes", str(tmp_path / "p.csv"), "--probe-set", "Sixty groups")
     assert "remove one" in complaint("similarity", "--model", MINILM, *both)
+    unknown = complaint("similarity", "--model", "x", "--probe-set", "weather")
+    assert "no probe set 'weather'" in unknown
 
 
 def test_a_model_in_a_relative_folder_is_printed_with_its_full_path(

@@ -384,7 +384,6 @@ def test_a_budget_by_itself_is_called_by_its_options() -> None:
 
 
 UID = "0" * 16
-NAMED = ("--reviewer", "Newcomer")
 
 
 def everything(home: Path) -> tuple[dict[str, list[str]], dict[str, str]]:

@@ -12,13 +12,11 @@ from typer.testing import CliRunner
 import cli
 from curation.generation.prices import set_price
 from curation.generation.request import Price
-from curation.generation.run import checked_request, request_generation
 from curation.overview.project_settings import open_project
 from db.engine import writing
-from db.models import Anchor, RunState, Source, Split, Variant
+from db.models import Anchor, Source, Split, Variant
 from db.settings import load_settings
 from tests.cli.commands import ask, complaint, ended, show
-from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
 from tests.support.generating import Serve
 from tests.support.servers.chat_server import texts_for, with_thoughts
@@ -74,32 +72,6 @@ def test_a_selection_that_matches_no_anchor_says_so() -> None:
     assert planned.splitlines()[1:] == ["There is nothing to generate for this selection."]
 
 
-def test_one_anchor_and_one_call_are_counted_as_one() -> None:
-    asked = ("generate", "--provider", "rules", "--roles", "hedge", "--limit", "1", "--dry-run")
-    assert show(*asked).startswith("1 anchor, 1 call (1 for hedge).")
-
-
-def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
-    address, _ = serve_chat()
-    code, answer = ended(
-        "generate",
-        "--model",
-        "fake",
-        "--base-url",
-        address,
-        "--max-calls",
-        "4",
-        "--roles",
-        "negation",
-        "--concurrency",
-        "2",
-    )
-    assert code == 1
-    assert (answer["run"], answer["state"]) == (1, "paused")
-    assert "Paused at the budget" in answer["message"] and "error" not in answer
-    assert (answer["done"], answer["open"], answer["calls"]) == (4, 5, 4) and answer["cost"] > 0
-
-
 def test_an_interrupted_run_says_how_it_is_resumed(serve_chat: Serve) -> None:
     address, server = serve_chat(delay=0.05)
     server.hear = lambda prompt: signal.raise_signal(signal.SIGINT)
@@ -113,24 +85,15 @@ def test_an_interrupted_run_says_how_it_is_resumed(serve_chat: Serve) -> None:
     assert ask("run", "1")["state"] == "done"
 
 
-def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Serve) -> None:
+def test_a_paused_run_says_what_it_has_spent_and_is_resumed_by_its_number(
+    serve_chat: Serve,
+) -> None:
     address, server = serve_chat()
-    sentence = complaint(
-        "generate",
-        "--model",
-        "fake",
-        "--base-url",
-        address,
-        "--max-calls",
-        "4",
-        "--roles",
-        "negation",
-        "--concurrency",
-        "2",
-    )
-    assert "Paused at the budget" in sentence
-    engine = open_project(load_settings())
-    assert stored_run(engine, 1).state == RunState.PAUSED
+    asked = ["generate", "--model", "fake", "--base-url", address, "--roles", "negation"]
+    code, answer = ended(*asked, "--max-calls", "4", "--concurrency", "2")
+    assert (code, answer["run"], answer["state"]) == (1, 1, "paused")
+    assert "Paused at the budget" in answer["message"] and "error" not in answer
+    assert (answer["done"], answer["open"], answer["calls"]) == (4, 5, 4) and answer["cost"] > 0
     assert len(server.asked) == 4
     assert complaint("run", "1").startswith("Paused at the budget")
     assert len(server.asked) == 4
@@ -164,19 +127,12 @@ def test_rules_cost_nothing_and_say_how_many_variants_they_will_write() -> None:
     assert {name: stored[name] for name in found["variants"]} == found["variants"]
 
 
-def test_a_dry_run_of_the_rules_speaks_of_no_tokens() -> None:
-    output = show("generate", "--provider", "rules", "--dry-run")
+def test_a_dry_run_of_the_rules_speaks_of_no_tokens_and_counts_one_as_one() -> None:
+    output = show(
+        "generate", "--provider", "rules", "--roles", "hedge", "--limit", "1", "--dry-run"
+    )
+    assert output.startswith("1 anchor, 1 call (1 for hedge).")
     assert "costs nothing" in output and "tokens" not in output
-
-
-def test_a_run_is_refused_while_another_makes_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-test")
-    engine = open_project(load_settings())
-    with writing(engine) as session:
-        waiting = request_generation(session, checked_request({"model": "fake"})).id
-    sentence = complaint("generate", "--model", "fake", "--limit", "2")
-    assert f"Run {waiting} is making 4 of the same calls" in sentence
-    assert [run["run"] for run in ask("status")["runs"]] == [waiting]
 
 
 def test_a_cap_in_money_needs_a_price() -> None:

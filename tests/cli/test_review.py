@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from sqlmodel import col
-from typer.testing import CliRunner
 
-import cli
 from curation.content_uids import variant_uid
 from curation.generation.judging.opinion_request import KIND
 from curation.generation.prices import set_price
@@ -18,7 +16,6 @@ from db.engine import reading, writing
 from db.models import ModelCall, Opinion, RunState, Source, Status, Variant
 from db.runs import list_runs
 from db.settings import load_settings
-from hedgerow.deciding import NO_REASON
 from tests.cli.commands import ask, complaint, show, stored_rows
 from tests.support.factories import TEXTS, add_anchor, add_variant
 from tests.support.generating import Serve
@@ -76,34 +73,6 @@ def test_the_settings_name_the_reviewer_and_nobody_decides_without_a_name(
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Bo")
     ask("review", "accept", uid)
     assert decisions(loaded_home) == [(uid, "Bo", "accept", "", "")]
-
-
-def test_a_rejection_without_a_reason_says_so(loaded_home: Path) -> None:
-    uid = pending(loaded_home)[0]
-    ask("review", "reject", uid, "--reviewer", "Ann")
-    assert decisions(loaded_home) == [(uid, "Ann", "reject", "other", NO_REASON)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--reason", "ugly"], "wrong_type.*'ugly'"),
-        (["--reason", "other"], "note"),
-        (["--reason", "not_a_hedge"], "'Not a hedge' is for hedges"),
-        (["--reviewer", "starter-llm", "--reason", "wrong_type"], "model reviewer"),
-    ],
-)
-def test_a_refused_rejection_changes_nothing(
-    loaded_home: Path, arguments: list[str], expected: str
-) -> None:
-    uid = pending(loaded_home)[0]
-    assert re.search(expected, complaint("review", "reject", uid, "--reviewer", "Ann", *arguments))
-    assert decisions(loaded_home) == []
-    assert uid in pending(loaded_home)
-
-
-def test_an_unknown_uid_is_named(loaded_home: Path) -> None:
-    assert "'zz'" in complaint("review", "accept", "zz", "--reviewer", "Ann")
 
 
 def test_an_edit_is_undone_as_a_whole(loaded_home: Path) -> None:
@@ -189,27 +158,11 @@ def test_reject_and_apply_refuse_the_same(given: tuple[str, ...], loaded_home: P
     assert decisions(loaded_home) == []
 
 
-def test_a_reason_is_given_by_its_option_alone(loaded_home: Path) -> None:
-    """It used to be a bare word, shown in the usage line without an explanation."""
-    assert "review apply [OPTIONS]\n" in show("review", "apply", "--help")
-    spelled = ("review", "apply", "--rule", "no flags", "--reviewer", "Ann", "--reject")
-    assert CliRunner().invoke(cli.app, [*spelled, "ungrammatical"]).exit_code == 2
-    assert decisions(loaded_home) == []
-
-
 def test_variants_that_a_rule_cannot_judge_are_reported(loaded_home: Path) -> None:
     count = sum(row["pending"] for row in ask("status")["variants"].values())
     arguments = ("review", "apply", "--rule", "cosine < 0.5", "--accept", "--dry-run")
     assert ask(*arguments)["unmeasured"] == count
     assert "hedgerow diagnose" in show(*arguments)
-
-
-@pytest.mark.parametrize("rule", ["levenshtein >> 3", "cosine < 50", "", "no flags; drop"])
-def test_a_rule_that_does_not_read_is_one_sentence(rule: str, home: Path) -> None:
-    ask("init", "--empty")
-    assert "Expected" in complaint("review", "apply", "--rule", rule, "--accept")
-    dry = ("review", "apply", "--rule", "no flags", "--reject", "--reason", "zzz", "--dry-run")
-    assert "Expected a reject reason" in complaint(*dry)
 
 
 def test_conflicts_are_listed_with_each_persons_verdict(loaded_home: Path) -> None:
@@ -338,21 +291,3 @@ def test_unknown_names_give_one_sentence(home: Path) -> None:
     assert "variant type" in complaint(*asked, "--types", "verb")
     assert "from 1 to 1" in complaint(*asked, "--prompt", "7")
     assert "--status is not usable: it should be 'pending'" in complaint(*asked, "--status", "odd")
-
-
-@pytest.mark.usefixtures("variants")
-def test_a_cap_in_money_needs_a_price(serve_chat: Serve) -> None:
-    address, server = serve_chat()
-    sentence = complaint("review", "judge", "--model", "x", "--base-url", address, "--budget", "1")
-    assert "hedgerow prices set" in sentence and not server.asked
-
-
-@pytest.mark.usefixtures("variants")
-def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(serve_chat: Serve) -> None:
-    address, server = serve_chat()
-    server.reports = lambda usage: {"prompt_tokens": None, "completion_tokens": "many"}
-    asked = ["review", "judge", "--model", "fake", "--base-url", address]
-    sentence = complaint(*asked, "--budget", "0.0015")
-    assert "Paused at the budget" in sentence and "(estimated: the server reports no" in sentence
-    assert 0 < len(server.asked) < 7
-    assert "(estimated: the server reports no" in show(*asked)

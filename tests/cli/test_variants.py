@@ -15,7 +15,7 @@ from db.engine import reading, writing
 from db.models import RunState, Status, Variant
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.commands import add_small_project, ask, complaint, ended, show
+from tests.cli.commands import add_small_project, ask, complaint, show
 from tests.support.factories import add_anchor, add_variant, person
 
 TABLE = (
@@ -66,17 +66,6 @@ def test_a_table_is_imported_by_a_mapping(file: str) -> None:
     assert undone
 
 
-def test_existing_rows_are_skipped(file: str) -> None:
-    first = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    before = counts()
-    again = ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    assert (again["variants"], again["decisions"], again["run"]) == (0, 0, None)
-    assert first["run"] is not None
-    assert counts() == before
-    output = show("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    assert "Nothing is left to import: the project has everything that could be imported" in output
-
-
 def test_a_dry_run_says_what_would_be_added_and_stores_nothing(file: str, home: Path) -> None:
     output = show("variants", "add", file, *MAPPED, "--reviewer", "Ada", "--dry-run")
     assert "Would add 2 anchors, 2 variants and 2 verdicts." in output
@@ -91,20 +80,6 @@ def test_undecided_ones_take_the_type_that_is_named(file: str) -> None:
     answer = ask("variants", "add", file, "--map", "sentence=anchor", *options)
     assert answer["types"] == {"verbal": 2, "free_contradiction": 1}
     assert answer["verdicts"] == {"data set labels": 3}
-
-
-def test_an_export_is_imported_unchanged(
-    file: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ask("variants", "add", file, *MAPPED, "--reviewer", "Ada")
-    released = ask("release", "create")
-    ask("export", "out", "--format", "hf")
-    other = tmp_path / "other"
-    other.mkdir()
-    monkeypatch.setenv("HEDGEROW_HOME", str(other))
-    ask("init", "--empty")
-    ask("variants", "add", str(home / "out"), "--reviewer", "Bo")
-    assert ask("release", "create")["hash"] == released["hash"]
 
 
 @pytest.mark.parametrize(
@@ -132,18 +107,6 @@ def test_wrong_input_gives_one_sentence_and_changes_nothing(
     assert ask("runs", "list")["runs"] == []
 
 
-def test_formulas_are_texts(file: str, home: Path) -> None:
-    path = home / "formulas.jsonl"
-    formula = '=HYPERLINK("http://x","It is not hot.")'
-    path.write_text(json.dumps({"anchor": "It is hot.", "verbal": formula}) + "\n")
-    ask("variants", "add", str(path))
-    assert formula in json.dumps(ask("search", "HYPERLINK", "--in", "variants")).replace('\\"', '"')
-
-
-def test_a_file_that_is_not_there_is_reported(opened_home: Path) -> None:
-    assert "nowhere.csv" in complaint("variants", "add", "nowhere.csv")
-
-
 @pytest.fixture
 def uid(opened_home: object) -> str:
     """The uid of one of three variants, each with its own anchor."""
@@ -169,12 +132,6 @@ def test_the_most_similar_variants_come_first(uid: str) -> None:
     assert found["similar"][0]["status"] == "pending"
     assert len(ask("variants", "similar", uid, "--limit", "1")["similar"]) == 1
     assert "The doors are not open." in show("variants", "similar", uid)
-
-
-def test_an_unknown_uid_is_one_sentence(uid: str) -> None:
-    code, answer = ended("variants", "similar", "0" * 16)
-    assert code == 1
-    assert answer["error"].startswith("There is no variant")
 
 
 ADD = (
@@ -278,7 +235,7 @@ def small_project(opened_home: object) -> None:
 
 
 @pytest.mark.usefixtures("small_project")
-def test_all_three_kinds_are_searched() -> None:
+def test_a_search_covers_three_kinds_and_can_be_narrowed_and_limited() -> None:
     found = ask("search", "door IS")
     assert [found[kind]["total"] for kind in ("anchors", "variants", "notes")] == [1, 2, 1]
     assert found["notes"]["hits"][0] | {"variant": "", "anchor": ""} == {
@@ -290,28 +247,10 @@ def test_all_three_kinds_are_searched() -> None:
         "status": "pending",
         "variant_text": "The door is not open.",
     }
-
-
-@pytest.mark.usefixtures("small_project")
-def test_a_search_can_be_narrowed_and_limited() -> None:
-    found = ask("search", "door", "--in", "variants", "--in", "notes", "--limit", "1")
-    assert "anchors" not in found
-    assert (found["variants"]["total"], len(found["variants"]["hits"])) == (2, 1)
-    assert found["notes"]["total"] == 1
-
-
-@pytest.mark.usefixtures("small_project")
-def test_the_output_says_how_much_there_is() -> None:
+    found = ask("search", "door", "--in", "variants", "--limit", "1")
+    assert (list(found), found["variants"]["total"]) == (["variants"], 2)
     printed = show("search", "door", "--limit", "1")
-    assert "The door is open." in printed
     assert "2 variants contain it. Showing the first 1." in printed
-    assert show("search", "nowhere", "--in", "notes") == "0 notes contain it.\n"
-
-
-@pytest.mark.usefixtures("small_project")
-@pytest.mark.parametrize("text", ['"', "NEAR(", "%", "_", "a" * 20_000, "\x1b[31m", "\u200f"])
-def test_hostile_text_is_not_an_error(text: str) -> None:
-    assert ask("search", text)["variants"]["total"] == 0
 
 
 def add_planted() -> None:

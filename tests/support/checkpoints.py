@@ -12,14 +12,6 @@ from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 WORDS = 30522
 """The size of MiniLM's vocabulary. They use its tokenizer."""
 
-NO_ENCODERS = (
-    "T5ForConditionalGeneration",
-    "T5Model",
-    "LlamaForCausalLM",
-    "BertForSequenceClassification",
-    "DPRQuestionEncoder",
-    "DPRContextEncoder",
-)
 ENCODERS = ("T5EncoderModel", "BertForMaskedLM", "Qwen2Model")
 
 _BERT = {

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import strategies as st
 
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.labels import LabelledTable, read_file, read_pasted
@@ -20,7 +19,6 @@ from curation.tables.table import MAX_COLUMNS, Format
 from db.errors import HedgerowError
 
 MB = 1024 * 1024
-CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 
 
 def parquet(**columns: Any) -> bytes:

@@ -205,6 +205,9 @@ def entry(**change: object) -> str:
         (Cannot, f"{LABEL}\na\tb\t1\na\t\t0", "line 3 of f.tsv"),
         (Cannot, f"{LABEL}\na\tb\t1\na\tc\t1", "the same score"),
         (Cannot, f"{LABEL}\na\tb", "found 2 on line 2"),
+        (Cannot, "\n \n", "f.tsv"),
+        (M3Counterfactual, "\ufeff", "f.jsonl"),
+        (M3Counterfactual, "a,b\n", "f.jsonl"),
         (
             M3Counterfactual,
             '{"sentence1": "a", "sentence2": "b", "score": 0}\n'
