@@ -7,7 +7,6 @@ import math
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import unicodedata
@@ -183,15 +182,6 @@ def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
     assert "in broken" in Path(found[1]).read_text("utf-8")
     Path(found[1]).unlink()
     assert ended("status")[1]["error"].startswith("Internal error in Hedgerow")
-
-
-@pytest.mark.slow
-def test_the_app_prints_one_json_object_when_its_port_is_taken() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = str(listener.getsockname()[1])
-        result = process("app", "--port", port, "--json")
-    assert result.returncode == 1
-    assert json.loads(result.stdout) == {"error": result.stderr.strip()}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from db.engine import writing
 from db.models import RunState
 from db.runs import create_run
 from db.settings import Settings, load_settings
-from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint
+from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, process
 from tests.conftest import missing
 from tests.support.checkout import ROOT
 from tests.support.databases import Copies, both_databases, stored_run
@@ -116,7 +116,9 @@ def test_a_port_in_use_is_an_error_if_it_was_requested() -> None:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = str(busy.getsockname()[1])
-        assert f"Port {port} is in use" in complaint("app", "--port", port)
+        result = process("app", "--port", port, "--json")
+    assert result.returncode == 1 and f"Port {port} is in use" in result.stderr
+    assert json.loads(result.stdout) == {"error": result.stderr.strip()}
     assert "There is no project" in complaint("status")  # nothing has been created
 
 
@@ -156,6 +158,9 @@ def test_only_the_address_it_listens_on_and_this_machines_names_are_answered(
         assert first_page(url, host=name).headings[0] == "Overview"
     with pytest.raises(InvalidStatus, match="403"):
         first_page(url, host="a-page-elsewhere.example")
+    page = httpx2.get(f"{url}/api/status")
+    assert page.headers["Content-Type"].startswith("text/html"), "only with --http"
+    assert page.text == httpx2.get(url).text
 
 
 TOKEN = "a-token-of-the-tests-0123"
@@ -417,15 +422,6 @@ def test_without_a_database_it_says_that_it_fails(copies: Copies, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_it_is_off_unless_asked_for(copies: Copies, tmp_path: Path) -> None:
-    copies.starter(tmp_path / "hedgerow.db")
-    with serving(tmp_path) as app:
-        page = app.get("/api/status")
-        assert page.headers["Content-Type"].startswith("text/html")
-        assert page.text == app.get("/").text
-
-
-@pytest.mark.slow
 def test_it_is_below_the_apps_base_path(copies: Copies, tmp_path: Path) -> None:
     copies.starter(tmp_path / "hedgerow.db")
     with serving(tmp_path, "--http", STREAMLIT_SERVER_BASE_URL_PATH="/hedge/") as app:
@@ -434,11 +430,8 @@ def test_it_is_below_the_apps_base_path(copies: Copies, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("token", ["", "sk-too-short"])
-def test_without_a_good_token_it_does_not_start(
-    token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", token)
+def test_without_a_good_token_it_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDGEROW_HTTP_TOKEN", "sk-too-short")
     output = complaint("app", "--http")
     assert "in HEDGEROW_HTTP_TOKEN" in output and "sk-" not in output
     assert "There is no project" in complaint("status")  # nothing has been created

@@ -9,8 +9,6 @@ import pytest
 from sqlalchemy.engine import URL
 
 import hedgerow
-from curation.corpora.corpus import Corpus
-from curation.diagnostics import measuring
 from tests.hedgerow.conftest import Example
 from tests.support.databases import both_databases
 from tests.support.generating import Serve
@@ -176,24 +174,6 @@ def only_anchor(project: hedgerow.Project) -> str:
     return str(project.anchors()["uid"].iloc[0])
 
 
-def test_a_correction_of_variants_is_undone_as_a_whole(example_project: Example) -> None:
-    project = example_project()
-    done = project.anchors.correct(only_anchor(project), "The footbridge is safe.", carry_over=True)
-    assert (done.second_looks, len(done.carried), done.left) == (0, 2, [])
-    assert len(project.variants(status="accepted")) == 2
-    project.undo()
-    assert len(project.variants(status="accepted")) == 0
-
-
-def test_a_suspicious_wording_is_taken_by_force_only(example_project: Example) -> None:
-    project = example_project()
-    uid = only_anchor(project)
-    with pytest.raises(hedgerow.HedgerowError, match="force=True"):
-        project.anchors.correct(uid, "The bridge isn't safe.")
-    assert list(project.anchors()["text"]) == ["The bridge is safe."]
-    assert project.anchors.correct(uid, "The bridge isn't safe.", force=True).revision == 2
-
-
 def test_a_change_names_those_that_it_changed(example_project: Example) -> None:
     project = example_project()
     project.anchors.add(["The lamp is bright."])
@@ -213,30 +193,6 @@ def test_a_change_names_those_that_it_changed(example_project: Example) -> None:
     with pytest.raises(hedgerow.HedgerowError, match="no anchor 'nope'"):
         project.anchors.set(uid, "nope", genre="news")
     assert set(project.anchors()["genre"]) == {""}
-
-
-def test_one_undo_reverses_everything_a_rule_accepted_of_a_corpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every corpus has ten families, and no process is started."""
-    read = Corpus.families
-    monkeypatch.setattr(Corpus, "families", lambda one: read(one)[:10])
-    monkeypatch.setattr(measuring, "start_process", lambda *_: None)
-    project = hedgerow.open(tmp_path / "project")
-    for name, how, fact in (("x", {}, "'x'"), ("claims", {"accept_unflagged": True}, "a name")):
-        with pytest.raises(hedgerow.HedgerowError, match=fact):
-            project.load_corpus(name, **how)
-    assert len(project.anchors()) == 0 and project.status()["runs"] == []
-    loaded = project.load_corpus("antonyms")
-    assert (loaded["anchors"], loaded["accepted"]) == (10, 0)
-    assert set(project.variants()["status"]) == {"pending"}
-    again = project.load_corpus("antonyms", accept_unflagged=True, reviewer="Ada")
-    assert again["anchors"] == 0 and again["accepted"] > 0
-    assert len(project.variants(status="accepted")) == again["accepted"]
-    project.undo(reviewer="Ada")
-    assert set(project.variants()["status"]) == {"pending"}
-    here = project.corpora().set_index("corpus")["anchors"]
-    assert here["antonyms"] == 10 and here.sum() == 10
 
 
 PENDING = "The bridge is not safe."
@@ -261,19 +217,6 @@ def test_opinions_are_asked_for_shown_and_compared(
     assert (compared["judge"] == done["reviewer"]).all()
 
 
-def test_a_verdict_after_looking_is_not_agreement(
-    example_project: Example, serve_chat: Serve
-) -> None:
-    address, _ = serve_chat()
-    project = example_project()
-    uid = project.variants(status="pending")["uid"].iloc[0]
-    project.judge(model="fake", base_url=address, variants=uid)
-    assert len(project.opinions(uid)) == 1
-    project.accept(uid)
-    row = project.agreement_of_models().set_index("type_id").loc["verbal"]
-    assert (row["pairs"], row["after_looking"]) == (0, 1)
-
-
 def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Serve) -> None:
     address, _ = serve_chat()
     project = example_project()
@@ -284,22 +227,3 @@ def test_a_notebooks_cell_asks_a_server(example_project: Example, serve_chat: Se
         return written["done"], project.judge(model="fake", base_url=address)["failed"]
 
     assert asyncio.run(cell()) == (2, 0)
-
-
-def test_impossible_requests_for_opinions_are_reported(
-    example_project: Example, serve_chat: Serve
-) -> None:
-    address, server = serve_chat()
-    project = example_project()
-    before = project.status()["runs"]
-    for given, fact in (
-        ({"types": "verb"}, "a variant type"),
-        ({"status": "odd"}, "status"),
-        ({"prompt": 7}, "from 1 to 1"),
-        ({"budget": 1.0}, "prices"),
-        ({"wait": 5}, "unknown setting"),
-        ({"limit": 0}, "number of anchors"),
-    ):
-        with pytest.raises(hedgerow.HedgerowError, match=fact):
-            project.judge(model="fake", base_url=address, **given)
-    assert not server.asked and project.status()["runs"] == before

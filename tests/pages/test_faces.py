@@ -55,11 +55,11 @@ def _runs_are_only_stored(signed_in: None, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(running, "execute", stored)
 
 
-@pytest.fixture
-def furnished(copies: Copies, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def furnished(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Thirty families that one person has accepted, and their release; then one more accepted
     family, a pending one, and two anchors without variants."""
-    path = tmp_path / "furnished.db"
+    path = tmp_path_factory.mktemp("furnished") / "hedgerow.db"
     with opened(copies.project(path)) as engine, writing(engine) as session:
         ada = person(session)
         for number in range(30):

@@ -125,7 +125,7 @@ def test_the_threshold_moves_neither_bins_nor_axis() -> None:
 
     *same, drawn_at = seen(30)
     assert drawn_at == [31]  # where the bar of 30 ends and that of 31 begins
-    for threshold in (1, 41, 60, 100, 500, 5000):
+    for threshold in (1, 5000):
         *found, drawn_at = seen(threshold)
         assert found == same
     assert drawn_at == []
