@@ -8,7 +8,8 @@ import pytest
 import streamlit as st
 from sqlalchemy import Engine
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from curation.review.browser_window import key_actions
 from db.engine import writing
@@ -26,11 +27,14 @@ Wording = Callable[[AppTest, str, str], None]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _packages_read_once() -> Iterator[None]:
-    """Each `AppTest` searches the metadata of all installed packages for components."""
+def _packages_and_scripts_read_once() -> Iterator[None]:
+    """Each `AppTest` searches the metadata of all installed packages for components, and each of
+    its runs compiles the page."""
     with pytest.MonkeyPatch.context() as patch:
         found = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        compiled = ScriptCache()
+        patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         yield
 
 

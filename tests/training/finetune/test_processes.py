@@ -80,7 +80,7 @@ def project(project: Engine) -> Engine:
 @pytest.fixture
 def long_recipe(tiny_encoder: Path) -> Recipe:
     """A recipe for a run of some seconds."""
-    changes = ["epochs=1000", "max_steps=40", "early_stopping=ranked", "lora_rank=64"]
+    changes = ["epochs=1000", "max_steps=20", "early_stopping=ranked", "lora_rank=64"]
     return tiny_recipe(tiny_encoder).with_overrides(changes)
 
 
