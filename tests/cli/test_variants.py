@@ -248,7 +248,8 @@ def test_a_search_covers_three_kinds_and_can_be_narrowed_and_limited() -> None:
         "variant_text": "The door is not open.",
     }
     found = ask("search", "door", "--in", "variants", "--limit", "1")
-    assert (list(found), found["variants"]["total"]) == (["variants"], 2)
+    assert "anchors" not in found and "notes" not in found
+    assert (found["variants"]["total"], len(found["variants"]["hits"])) == (2, 1)
     printed = show("search", "door", "--limit", "1")
     assert "2 variants contain it. Showing the first 1." in printed
 
