@@ -172,9 +172,9 @@ def judge_request_of(
         if sample is not None:
             given["selection"] = of_sample(get_sample(session, sample))
         request = checked(JudgeRequest, given, called=called)
+        types = [known_type(list_types(session), name).id for name in request.selection.types]
         if not dry_run:
             require_key(request.base_url, home.settings)
-        types = [known_type(list_types(session), name).id for name in request.selection.types]
         return request.model_copy(
             update={
                 "price": price_under(session, request.model, request.budget.money),
