@@ -32,9 +32,9 @@ from sqlalchemy.engine import URL
 
 from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
-from curation.gc_pause import collector_paused
 from curation.importing.anchor_preview import Fate, FileRow, preview
-from curation.importing.anchor_storing import About, add_anchors
+from curation.importing.anchor_rows import About
+from curation.importing.anchor_storing import add_anchors
 from curation.importing.column_roles import guess_roles, types_by_name
 from curation.importing.labels import read_file
 from curation.importing.staged import Staged
@@ -46,7 +46,7 @@ from curation.importing.variant_storing import Import, store_families
 from curation.tables.files import parts_of_path
 from curation.tables.table import open_table
 from curation.taxonomy.project_types import all_types, seed_taxonomy
-from db.engine import create_engine, reading, writing
+from db.engine import collector_paused, create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Run, RunState, Source
 

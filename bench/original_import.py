@@ -23,7 +23,8 @@ from sqlalchemy.engine import URL, make_url
 
 from bench.anchor_import import starter_anchors
 from curation.importing.anchor_preview import preview
-from curation.importing.anchor_storing import About, PairedTexts, add_anchors
+from curation.importing.anchor_rows import About
+from curation.importing.anchor_storing import PairedTexts, add_anchors
 from curation.importing.labels import read_file
 from curation.importing.originals import guess_columns, read_originals
 from curation.taxonomy.project_types import seed_taxonomy

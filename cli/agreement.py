@@ -10,7 +10,7 @@ from cli.options import open_home
 from cli.terminal import LARGEST_NUMBER, AsJson, show, table_of
 from curation.decisions.coefficients import Estimate
 from curation.diagnostics.model_verdicts import Agreement, together
-from curation.diagnostics.opinions import Judge
+from curation.diagnostics.opinions import ModelReviewer
 from curation.formatting import counted
 from curation.review.agreement.figures import By, as_text, figures, number, sentences
 from curation.review.agreement.records import COLUMNS, ids_of, records, table
@@ -110,19 +110,19 @@ def _estimate(row: Row, name: str) -> Estimate:
     return Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
-def _judge(one: Judge, types: list[Agreement]) -> dict[str, Any]:
+def _judge(one: ModelReviewer, types: list[Agreement]) -> dict[str, Any]:
     return {
         "name": one.name,
         "counts": one.counts,
-        "opinions": one.opinions,
+        "opinions": one.decisions,
         "types": [_row(row) for row in (*types, together(types))],
     }
 
 
-def _of_models(found: list[tuple[Judge, list[Agreement]]]) -> list[Line]:
+def _of_models(found: list[tuple[ModelReviewer, list[Agreement]]]) -> list[Line]:
     lines: list[Line] = []
     for one, types in found:
-        lines.append(f"{one.name}: {counted(one.opinions, 'opinion')}")
+        lines.append(f"{one.name}: {counted(one.decisions, 'opinion')}")
         lines.append(
             table_of(
                 "type",

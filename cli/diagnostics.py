@@ -17,8 +17,7 @@ from curation.diagnostics.giveaways import data_state, guess_of, newest, paramet
 from curation.diagnostics.measuring import KIND as MEASURING
 from curation.diagnostics.side_guessing import Guess
 from curation.encoders.loading import load_encoder
-from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, resolve_encoder
-from curation.encoders.plugged_in import LOADERS
+from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, LOADERS, resolve_encoder
 from curation.formatting import counted
 from db.engine import reading
 from db.errors import HedgerowError

@@ -18,7 +18,7 @@ from curation.release.overlap_results import description, description_by_field
 from db.engine import reading, writing
 from db.errors import RunIncomplete
 from db.models import Run, RunState
-from db.run_folders import log_file
+from db.run_process import log_file
 from db.runs import get_run, list_runs
 from db.settings import Settings
 from hedgerow.running import carry_out, figures_so_far, located

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from cli.options import open_home
 from cli.terminal import MAX_DIGITS, AsJson, show, table_of
-from curation.diagnostics import model_verdicts, queue_order
+from curation.diagnostics import model_verdicts, opinions, queue_order
 from curation.diagnostics.cosines import count_without_cosine
 from curation.formatting import counted
 from curation.overview import project_settings
@@ -96,7 +96,7 @@ def _project(session: Session) -> dict[str, Any]:
         PRACTISE_FIRST: get_setting(session, PRACTISE_FIRST),
         "model_reviewers": [
             {"name": model.name, "counts": model.counts, "decisions": model.decisions}
-            for model in model_verdicts.model_reviewers(session)
+            for model in opinions.model_reviewers(session)
         ],
         "variants_to_reorder": queue_order.count_to_reorder(session),
     }

@@ -19,7 +19,7 @@ from curation.project.settings import ACTIVE_ENCODER, active_encoder_id, get_set
 from db.engine import reading, writing
 from db.execution import RunContext
 from db.models import Encoder, Status, Variant
-from db.run_folders import make_folder
+from db.run_process import make_folder
 from db.settings import Settings
 
 # -- Look up the variants of other anchors that are most similar to a given one -------------------

@@ -4,7 +4,19 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, TypeVar, TypeVarTuple
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum, Float, Index, Integer, false, text
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    DateTime,
+    Dialect,
+    Enum,
+    Float,
+    Index,
+    Integer,
+    false,
+    text,
+    true,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Mapped
@@ -34,6 +46,15 @@ FALSE = {"server_default": false()}
 ZERO = {"server_default": text("0")}
 EMPTY = {"server_default": text("''")}
 NONE_YET = {"server_default": text("'[]'")}
+
+
+def limited_to(column: Any, wanted: Any) -> ColumnElement[bool]:
+    """SQL: the column has this value, or one of the values of a sequence; None means any value."""
+    if wanted is None:
+        return true()
+    several = isinstance(wanted, list | tuple | set | frozenset)
+    found: ColumnElement[bool] = column.in_(wanted) if several else column == wanted
+    return found
 
 
 class UtcDateTime(TypeDecorator[datetime]):

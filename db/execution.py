@@ -19,7 +19,7 @@ from db.columns import db_now
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunCancelled, RunEnded, RunPaused
 from db.models import Run, RunMetric, RunState
-from db.run_folders import log_file, run_folder
+from db.run_process import log_file, run_folder
 from db.runs import LEASE, claim, get_run
 from db.settings import Settings
 

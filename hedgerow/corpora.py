@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from curation.corpora.corpus import CORPORA, corpus
-from curation.importing.corpora import Loaded, load_first
-from curation.importing.corpus_run import KIND, loaded_anchors, parameters
+from curation.importing.corpora import KIND, Loaded, load_first, loaded_anchors, parameters
 from db.engine import reading, writing
 from db.runs import ensure_run
 from hedgerow.home import Home, reviewer_id

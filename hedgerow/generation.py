@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from curation.anchors.lookup import source_named
 from curation.diagnostics import opinions
 from curation.diagnostics.model_verdicts import Agreement, agreement
-from curation.diagnostics.opinions import GivenOpinion, Judge, judges
+from curation.diagnostics.opinions import GivenOpinion, ModelReviewer, judges
 from curation.generation.estimate import RunEstimate, estimate
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
@@ -216,7 +216,7 @@ def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
         return opinions.show_opinions(session, variant_id, reviewer_id=who, own_first=False)
 
 
-def agreements(home: Home) -> list[tuple[Judge, list[Agreement]]]:
+def agreements(home: Home) -> list[tuple[ModelReviewer, list[Agreement]]]:
     """Each model that has given opinions, with its agreement with people by variant type."""
     with reading(home.engine) as session:
         return [(judge, agreement(session, judge.id)) for judge in judges(session)]

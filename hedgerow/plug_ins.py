@@ -5,7 +5,7 @@ A plug-in is a package with a subclass of `Provider`, `EncoderLoader`, `Benchmar
 documents.
 """
 
-from curation.encoders.plugged_in import EncoderLoader
+from curation.encoders.model_folders import EncoderLoader
 from curation.generation.providers.interface import PassedOver, Provider, WritingTask, Written
 from curation.release.export.export_formats import ExportFormat, ReleaseTables
 from db.errors import HedgerowError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from curation.encoders.plugged_in import LOADERS
+from curation.encoders.model_folders import LOADERS
 from curation.generation.providers.installed import PLUG_INS as PROVIDERS
 from curation.plug_ins import ListedPlugIn, PlugInGroup
 from curation.release.export.export_formats import PLUG_INS as EXPORT_FORMATS

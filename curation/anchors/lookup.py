@@ -11,6 +11,7 @@ from sqlmodel import col
 from curation.anchors.revisions import of_current_revision
 from curation.anchors.search import SearchKind, matches
 from curation.decisions.reviewers import shown_name
+from db.columns import limited_to
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
@@ -235,9 +236,9 @@ def filter_choices(session: Session) -> FilterChoices:
 
 def count_in_use(session: Session, source_id: int | None = None) -> int:
     """Number of anchors in use, of one source or of all."""
-    query = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
-    if source_id is not None:
-        query = query.where(col(Anchor.source_id) == source_id)
+    query = select(func.count()).where(
+        col(Anchor.retired_at).is_(None), limited_to(col(Anchor.source_id), source_id)
+    )
     return session.execute(query).scalar_one()
 
 

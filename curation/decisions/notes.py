@@ -28,14 +28,6 @@ class WrittenNote(NamedTuple):
     created_at: datetime
 
 
-class OwnNote(NamedTuple):
-    """A note by the current reviewer."""
-
-    id: int
-    variant_id: int
-    at: datetime
-
-
 def is_kept() -> ColumnElement[bool]:
     """SQL: the note has not been removed."""
     return (
@@ -93,16 +85,15 @@ def count_notes(session: Session, variant_id: int, *, reviewer_id: int | None = 
     return session.execute(query).scalar_one()
 
 
-def latest_note(session: Session, reviewer_id: int) -> OwnNote | None:
+def latest_note(session: Session, reviewer_id: int) -> Note | None:
     """The reviewer's latest note that has not been removed; None if there is none."""
     query = (
-        select(col(Note.id), col(Note.variant_id), col(Note.created_at))
+        select(Note)
         .where(is_by(session, Note.reviewer_id, reviewer_id), is_kept())
         .order_by(col(Note.id).desc())
         .limit(1)
     )
-    row = session.execute(query).first()
-    return None if row is None else OwnNote(*row)
+    return session.execute(query).scalar()
 
 
 def retract_note(session: Session, note_id: int) -> None:

@@ -13,6 +13,8 @@ from curation.decisions.assignment import current_plan
 from curation.decisions.reviewers import person_id_now
 from curation.decisions.roles import Role, require
 from curation.decisions.status import Standing, Vote, standing_of, status_of
+from curation.taxonomy.built_in import GUIDELINE_VERSION
+from db.columns import now
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
@@ -89,11 +91,25 @@ def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[Sta
 
 
 def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> list[StatusChange]:
-    """Like ``store_decisions``, for thousands of rows, given as dictionaries of columns."""
+    """Like ``store_decisions``, for thousands of rows, given as dictionaries of columns.
+
+    Columns that a row leaves out get their usual values: the current guideline and time, and the
+    first version of the variant.
+    """
     if not rows:
         return []
+    usual = {
+        "variant_version": 1,
+        "reason": "",
+        "note": "",
+        "child_id": None,
+        "retracts_id": None,
+        "adjudicates": False,
+        "guideline_version": GUIDELINE_VERSION,
+        "decided_at": now(),
+    }
     for some in batched(rows):
-        session.connection().execute(insert(Decision), some)
+        session.connection().execute(insert(Decision), [usual | row for row in some])
     know_new_rows(session, Decision)
     touched = {row["variant_id"] for row in rows}
     touched |= {row["child_id"] for row in rows if row.get("child_id") is not None}

@@ -1,9 +1,16 @@
 """Imported variants as database rows, and the names of writers other than language models."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
 from curation.content_uids import RANDOM_SALT, bucket
+from curation.decisions.storing import CHUNK, chunks
 from db.columns import now
+from db.models import Variant
 
 PROVIDER = "imported"
 """The provider of variants whose file names no provider; their model is the file name."""
@@ -48,6 +55,19 @@ def imported_row(
         "random_key": bucket(uid, salt=RANDOM_SALT),
         "created_at": now(),
     }
+
+
+def ids_by_uid(session: Session, uids: Iterable[str], *, at_once: int = CHUNK) -> dict[str, int]:
+    """Uid → id of the variants that exist in the database.
+
+    Args:
+        at_once: the number of uids per query.
+    """
+    found: dict[str, int] = {}
+    for some in chunks(uids, at_once):
+        query = select(col(Variant.uid), col(Variant.id)).where(col(Variant.uid).in_(some))
+        found |= dict(session.execute(query).all())
+    return found
 
 
 PERSON = "person"

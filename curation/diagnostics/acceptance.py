@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.decisions.reviewers import same_person
-from db.columns import Columns
+from db.columns import Columns, limited_to
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 
@@ -198,11 +198,9 @@ def _as_written(
         col(Variant.retired).is_(False),
         col(Variant.parent_id).is_(None),
         col(Variant.author_id).is_(None),  # a reviewer's own text is accepted from the start
+        limited_to(col(Variant.type_id), types or None),
+        limited_to(col(Variant.source_id), source_id),
     )
-    if types:
-        query = query.where(col(Variant.type_id).in_(types))
-    if source_id is not None:
-        query = query.where(col(Variant.source_id) == source_id)
     if dimension is Dimension.CUE:
         return query.where(col(Variant.cue).is_not(None), col(Variant.cue) != "")
     if dimension is Dimension.PROMPT:

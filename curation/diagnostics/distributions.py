@@ -18,7 +18,7 @@ from curation.decisions.reviewers import person_id_now
 from curation.diagnostics.measures import Flag
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.taxonomy.project_types import select_types_version
-from db.columns import Columns, whole
+from db.columns import Columns, limited_to, whole
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -88,11 +88,11 @@ class Scope:
             if self.status is None
             else [col(Variant.retired).is_(False), col(Variant.status) == self.status]
         )
-        if self.types:
-            wanted.append(col(Variant.type_id).in_(self.types))
-        if self.source_id is not None:
-            wanted.append(col(Variant.source_id) == self.source_id)
-        return and_(*wanted)
+        return and_(
+            *wanted,
+            limited_to(col(Variant.type_id), self.types or None),
+            limited_to(col(Variant.source_id), self.source_id),
+        )
 
 
 EVERYTHING = Scope()

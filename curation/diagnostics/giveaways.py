@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select, true
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -30,6 +30,7 @@ from curation.diagnostics.side_guessing import (
 )
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
+from db.columns import limited_to
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import Result, RunContext
@@ -62,7 +63,7 @@ def counted(source_id: int | None = None) -> ColumnElement[bool]:
     return and_(
         col(Variant.retired).is_(False),
         col(Variant.status).in_(COUNTED),
-        true() if source_id is None else col(Variant.source_id) == source_id,
+        limited_to(col(Variant.source_id), source_id),
     )
 
 

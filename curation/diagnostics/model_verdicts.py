@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.decisions.coefficients import kappa
 from curation.decisions.history import not_retracted
-from curation.decisions.reviewers import decision_count, person_id_now
+from curation.decisions.reviewers import person_id_now
 from curation.decisions.status import Standing
 from curation.decisions.storing import (
     chunks,
@@ -24,6 +24,7 @@ from curation.decisions.storing import (
     forget_kept,
     kept_columns,
 )
+from curation.diagnostics.opinions import ModelReviewer, model_reviewers
 from db import Report
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -51,15 +52,6 @@ _OF_MODELS = ("status", "second_look", "model_only")
 """The fields of a ``Standing`` that depend on models' verdicts."""
 
 
-class ModelReviewer(NamedTuple):
-    """A model that reviews, and the number of its decisions."""
-
-    id: int
-    name: str
-    counts: bool
-    decisions: int
-
-
 class SwitchPlan(NamedTuple):
     """The changes that a switch makes.
 
@@ -81,16 +73,6 @@ class SwitchPlan(NamedTuple):
     def total(self) -> int:
         """The number of variants whose status changes."""
         return sum(self.statuses.values())
-
-
-def model_reviewers(session: Session) -> list[ModelReviewer]:
-    """The models that review, oldest first."""
-    query = (
-        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), decision_count())
-        .where(col(Reviewer.kind) == ReviewerKind.MODEL)
-        .order_by(col(Reviewer.id))
-    )
-    return [ModelReviewer(*row) for row in session.execute(query)]
 
 
 def find_model(session: Session, name: str) -> ModelReviewer:

@@ -20,7 +20,13 @@ from sqlmodel import col
 
 from curation.content_uids import canonical
 from curation.decisions.history import decided_by
-from curation.decisions.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
+from curation.decisions.reviewers import (
+    JUDGE,
+    MAX_NAME,
+    decision_count,
+    ensure_reviewer,
+    get_reviewer,
+)
 from curation.decisions.storing import chunks, refresh_status
 from curation.diagnostics.queue_order import refresh_priority
 from curation.taxonomy.built_in import GUIDELINE_VERSION
@@ -69,13 +75,13 @@ class GivenOpinion(NamedTuple):
     decided_at: datetime
 
 
-class Judge(NamedTuple):
-    """A model reviewer that has given opinions, and their number."""
+class ModelReviewer(NamedTuple):
+    """A model that reviews, and the number of its decisions; a judge's are its opinions."""
 
     id: int
     name: str
     counts: bool
-    opinions: int
+    decisions: int
 
 
 def judge_name(model: str, prompt_version: int) -> str:
@@ -185,24 +191,26 @@ def has_opinions(session: Session) -> bool:
     return session.execute(select(col(Opinion.decision_id)).limit(1)).first() is not None
 
 
-def judges(session: Session) -> list[Judge]:
+def model_reviewers(session: Session, *conditions: ColumnElement[bool]) -> list[ModelReviewer]:
+    """The models that review and meet the conditions, oldest first."""
+    query = (
+        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), decision_count())
+        .where(col(Reviewer.kind) == ReviewerKind.MODEL, *conditions)
+        .order_by(col(Reviewer.id))
+    )
+    return [ModelReviewer(*row) for row in session.execute(query)]
+
+
+def judges(session: Session) -> list[ModelReviewer]:
     """The models that have given opinions, oldest first."""
     # All decisions of a judge are opinions, so the index of a reviewer's decisions serves this.
     of_judge = col(Decision.reviewer_id) == col(Reviewer.id)
     first = select(func.min(col(Decision.id))).where(of_judge).correlate(Reviewer).scalar_subquery()
-    number = select(func.count()).select_from(Decision).where(of_judge).scalar_subquery()
-    query = (
-        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), number)
-        .where(
-            col(Reviewer.kind) == ReviewerKind.MODEL,
-            select(col(Opinion.decision_id)).where(col(Opinion.decision_id) == first).exists(),
-        )
-        .order_by(col(Reviewer.id))
-    )
-    return [Judge(*row) for row in session.execute(query)]
+    opinion = select(col(Opinion.decision_id)).where(col(Opinion.decision_id) == first)
+    return model_reviewers(session, opinion.exists())
 
 
-def find_judge(session: Session, name: str) -> Judge:
+def find_judge(session: Session, name: str) -> ModelReviewer:
     """The model with this name that has given opinions.
 
     Raises:

@@ -66,7 +66,7 @@ def function_module(plug_in: str, embed: Callable[[Sequence[str]], Any]) -> Inpu
 
     Args:
         plug_in: the plug-in's name, for messages.
-        embed: an ``Embed`` function from ``curation.encoders.plugged_in``; its results are checked.
+        embed: an ``Embed`` function (see ``model_folders``); its results are checked.
 
     Raises:
         HedgerowError: the function fails or returns anything but embeddings.

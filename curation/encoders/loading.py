@@ -30,14 +30,12 @@ from curation.encoders.model_folders import (
     TRAINED_ENCODER,
     encoder_folder,
     hub_answers,
-    local_folder,
-    resolve_encoder,
-)
-from curation.encoders.plugged_in import (
     is_plugged_in,
     load_plugged_in,
     loader_of,
+    local_folder,
     plugged_in_fingerprint,
+    resolve_encoder,
 )
 from db.errors import HedgerowError, first_line
 from db.named_files import sha256_of

@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.encoders.loading import check_encoder
-from curation.encoders.model_folders import BUILT_IN, resolve_encoder
-from curation.encoders.plugged_in import LOADERS
+from curation.encoders.model_folders import BUILT_IN, LOADERS, resolve_encoder
 from curation.project.settings import ACTIVE_ENCODER, get_setting
 from db.columns import now
 from db.engine import insert_new

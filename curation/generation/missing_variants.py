@@ -20,6 +20,7 @@ from curation.generation.request import AnchorSelection, Which
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import Role
+from db.columns import limited_to
 from db.models import Anchor, AnchorRevision, Answer, CallState, ModelCall, Status, Variant
 
 _SAMPLE_SALT = "hedgerow/generation-sample/1"
@@ -179,11 +180,15 @@ def _has(type_ids: Sequence[str], statuses: Sequence[Status] = ()) -> ColumnElem
 
 
 def _anchors(session: Session, selection: AnchorSelection, *columns: Any) -> Select[Any]:
-    query = select(*columns).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
-    if selection.anchors:
-        query = query.where(col(Anchor.uid).in_(selection.anchors))
-    if selection.source_id is not None:
-        query = query.where(col(Anchor.source_id) == selection.source_id)
+    query = (
+        select(*columns)
+        .select_from(Anchor)
+        .where(
+            col(Anchor.retired_at).is_(None),
+            limited_to(col(Anchor.uid), selection.anchors or None),
+            limited_to(col(Anchor.source_id), selection.source_id),
+        )
+    )
     if selection.search:
         query = query.join(AnchorRevision, of_current_revision()).where(
             matches(session, selection.search, SearchKind.ANCHORS)

@@ -28,11 +28,11 @@ from curation.content_uids import (
 )
 from curation.editing.attributes import CHECKS, Attributes
 from curation.formatting import counted
-from curation.gc_pause import collector_paused
 from curation.importing.labels import LabelledTable
 from curation.importing.sample import length_band, stratified_sample
 from curation.tables.columns import FileTable
 from curation.tables.delimited import quoted
+from db.engine import collector_paused
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
 

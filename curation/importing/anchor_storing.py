@@ -1,103 +1,44 @@
 """Add the rows of a previewed file as anchors, all or none.
 
 An import is stored as a finished run with the file's hash, the column and what was left out.
+
+Nobody has reviewed the file's entailments and contradictions in this project, so they are pending
+unless the import accepts the labels of the data set. They are then accepted by a model reviewer,
+and a person's verdict outranks it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import canonical
-from curation.editing.attributes import checked_genre, checked_language, splits
-from curation.gc_pause import collector_paused
+from curation.content_uids import variant_uid
+from curation.decisions.reviewers import LABELS, ensure_reviewer
+from curation.decisions.storing import bulk_store_decisions
+from curation.decisions.variant_rows import imported_row
+from curation.diagnostics.measuring import measure_variants
+from curation.editing.attributes import splits
+from curation.editing.own_types import ensure_types
 from curation.importing.anchor_preview import Fate, FileRow, Preview, count_revisions
-from curation.importing.original_storing import Imported, add_originals
-from curation.importing.originals import Originals
-from db.columns import UtcDateTime, now
-from db.engine import batched, know_new_rows
+from curation.importing.anchor_rows import (
+    About,
+    NewAnchor,
+    check_source,
+    ensure_source,
+    insert_anchors,
+)
+from curation.importing.originals import KnownAnchor, Original, Originals, known_anchors
+from db.columns import now
+from db.engine import collector_paused, insert_new, know_new_rows
 from db.errors import HedgerowError
-from db.models import Anchor, AnchorRevision, Run, RunState, Source
-
-# -- New anchors as database rows: one for the anchor, one for its first revision -----------------
-
-
-_ANCHOR = (
-    "INSERT INTO anchor"
-    " (uid, source_id, genre, language, split, document_id, row_id, id, created_at, revision)"
-    " VALUES ({}, 1)"
-)
-_WORDING = (
-    "INSERT INTO anchor_revision (anchor_id, text, text_uid, author_id, created_at, revision)"
-    " VALUES ({}, 1)"
-)
-
-
-class NewAnchor(NamedTuple):
-    """A new anchor.
-
-    Attributes:
-        uid: uid of its canonical text.
-    """
-
-    uid: str
-    source_id: int
-    genre: str
-    language: str
-    split: str
-    document_id: str
-    row_id: str
-    text: str
-
-
-def insert_anchors(
-    session: Session, anchors: Sequence[NewAnchor], *, author_id: int | None
-) -> Sequence[int]:
-    """Add anchors in the session's transaction; return their ids in order.
-
-    The values go straight to the driver's executemany, because SQLAlchemy's parameter handling
-    would double the time of the insert.
-
-    Raises:
-        sqlalchemy.exc.IntegrityError: an anchor already exists.
-    """
-    connection = session.connection()
-    moment = UtcDateTime().dialect_impl(connection.dialect).bind_processor(connection.dialect)
-    created = moment(now()) if moment else now()
-    ids = _next_ids(session, len(anchors))
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    numbered = list(zip(ids, anchors, strict=True))
-    for some in batched(numbered):
-        connection.exec_driver_sql(
-            _ANCHOR.format(", ".join([mark] * 9)),
-            [(*one[:7], id_, created) for id_, one in some],
-        )
-        connection.exec_driver_sql(
-            _WORDING.format(", ".join([mark] * 5)),
-            [(id_, one.text, one.uid, author_id, created) for id_, one in some],
-        )
-    know_new_rows(session, Anchor, AnchorRevision)
-    return ids
-
-
-def _next_ids(session: Session, count: int) -> Sequence[int]:
-    """Reserve ids for this many anchors."""
-    if session.get_bind().dialect.name == "postgresql":
-        sequence = func.nextval(func.pg_get_serial_sequence("anchor", "id"))
-        query = select(sequence).select_from(func.generate_series(1, count))
-        return sorted(session.execute(query).scalars())
-    # SQLite has a single writer.
-    last = session.execute(select(func.max(col(Anchor.id)))).scalar_one_or_none() or 0
-    return range(last + 1, last + count + 1)
-
+from db.models import ReviewerKind, Run, RunState, Variant, Verdict
 
 KIND = "import"
-
-MAX_SOURCE, MAX_LICENCE = 200, 200
 
 _OVERTAKEN = (
     "Other anchors were added since the preview. Nothing was changed; check the preview again, "
@@ -105,39 +46,26 @@ _OVERTAKEN = (
 )
 
 
-@dataclass(frozen=True)
-class About:
-    """The attributes of a whole file of anchors.
+MEASURED_AT_ONCE = 5_000
+"""Maximum variants whose distances and flags the import measures, in a second or two; if there are
+   more, the next diagnostics run measures them."""
+
+
+class Imported(NamedTuple):
+    """The result of adding originals.
 
     Attributes:
-        source: name of the source.
-        licence: licence of the source; None keeps the licence of an existing source.
-        genre: genre of rows without one.
-        language: a tag such as 'en' or 'de-CH'.
-
-    Raises:
-        HedgerowError: a name is missing or too long, or the language is not a tag.
+        types: type id → number of variants added.
+        measured: whether distances and flags were measured; cosines always need a diagnostics run.
     """
 
-    source: str
-    licence: str | None = None
-    genre: str = ""
-    language: str = "en"
+    types: Mapping[str, int] = {}
+    measured: bool = True
 
-    def __post_init__(self) -> None:
-        for name, limit in (("source", MAX_SOURCE), ("licence", MAX_LICENCE)):
-            value = canonical(getattr(self, name) or "")
-            if len(value) > limit:
-                raise HedgerowError(
-                    f"Expected a {name} of at most {limit} characters, found {len(value):,}; "
-                    "shorten it."
-                )
-            if name != "licence" or self.licence is not None:
-                object.__setattr__(self, name, value)
-        if not self.source:
-            raise HedgerowError("Expected the name of a source, found none.")
-        object.__setattr__(self, "genre", checked_genre(self.genre))
-        object.__setattr__(self, "language", checked_language(self.language))
+    @property
+    def total(self) -> int:
+        """Number of variants added."""
+        return sum(self.types.values())
 
 
 class PairedTexts(NamedTuple):
@@ -177,22 +105,6 @@ def earlier_import(session: Session, content_hash: str) -> Earlier | None:
     return None
 
 
-def check_source(session: Session, about: About) -> Source | None:
-    """The source with this name, if any.
-
-    Raises:
-        HedgerowError: it has another licence.
-    """
-    source = session.execute(select(Source).where(col(Source.name) == about.source)).scalar()
-    if source is None or about.licence is None or about.licence == source.licence:
-        return source
-    raise HedgerowError(
-        f"The source '{source.name}' already exists with the licence "
-        f"'{source.licence or 'none given'}', found '{about.licence or 'none given'}'; enter the "
-        "same licence, or use another source name."
-    )
-
-
 def add_anchors(
     session: Session,
     preview: Preview,
@@ -216,32 +128,30 @@ def add_anchors(
     Raises:
         HedgerowError: the source has another licence, or anchors were added since the preview.
     """
-    source = check_source(session, about)
+    check_source(session, about)
     texts = paired.originals.of(rows) if paired else []
     if not rows and not texts:
         return Added(0)
     if count_revisions(session) != preview.revisions:
         raise HedgerowError(_OVERTAKEN)
-    if source is None:
-        licence = about.licence or ""
-        source = Source(name=about.source, licence=licence, content_hash=preview.content_hash)
-        session.add(source)
-        session.flush()
+    source_id = ensure_source(
+        session, about.source, about.licence or "", content_hash=preview.content_hash
+    )
     run = _kept_as_run(preview, rows, about, file, parameters or {}, author_id)
     session.add(run)
     session.flush()
     try:
         with collector_paused():
             if rows:
-                new = _new_anchors(session, rows, about, source.id)
+                new = _new_anchors(session, rows, about, source_id)
                 insert_anchors(session, new, author_id=author_id)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
     if paired is None:
-        return Added(len(rows), run.id, source.name)
+        return Added(len(rows), run.id, about.source)
     with collector_paused():
         imported = _add_paired(session, rows, paired, run=run, file=file)
-    return Added(len(rows), run.id, source.name, imported)
+    return Added(len(rows), run.id, about.source, imported)
 
 
 def _add_paired(
@@ -299,3 +209,76 @@ def _new_anchors(
         )
         for row, split in zip(rows, of_rows, strict=True)
     ]
+
+
+# -- The entailments and contradictions of the file as variants of its anchors --------------------
+
+
+def add_originals(
+    session: Session, originals: Sequence[Original], *, run_id: int, file: str, accept: bool = False
+) -> Imported:
+    """Add these texts as variants of their anchors, in the session's transaction.
+
+    Skips a text that its anchor already has with the same type, and texts whose anchor has been
+    retired or corrected meanwhile.
+
+    Args:
+        originals: texts of stored anchors.
+        run_id: the import's.
+        file: its name, stored with each variant.
+        accept: record that the labels of the data set are right.
+
+    Raises:
+        HedgerowError: as ``ensure_types``.
+    """
+    ensure_types(session, dict.fromkeys(original.type_id for original in originals))
+    anchors = known_anchors(session, {original.anchor for original in originals}, lock=True)
+    rows = [
+        _row(original, anchors[original.anchor], run_id=run_id, file=file)
+        for original in originals
+        if original.anchor in anchors
+    ]
+    if not rows:
+        return Imported()
+    insert_new(session, Variant, rows)
+    know_new_rows(session, Variant)
+    query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.run_id) == run_id)
+    added = dict(session.execute(query).all())
+    if accept:
+        _accept(session, list(added), note=f"As labelled in {file}.")
+    measured = len(added) <= MEASURED_AT_ONCE
+    if measured:
+        measure_variants(session, added)
+    return Imported(Counter(added.values()), measured)
+
+
+def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> dict[str, Any]:
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=original.type_id, text=original.text)
+    return imported_row(
+        uid,
+        anchor_id=anchor.id,
+        anchor_revision=anchor.revision,
+        source_id=anchor.source_id,
+        type_id=original.type_id,
+        text=original.text,
+        run_id=run_id,
+        file=file,
+    )
+
+
+def _accept(session: Session, variant_ids: Sequence[int], *, note: str) -> None:
+    reviewer = ensure_reviewer(session, LABELS, kind=ReviewerKind.MODEL)
+    action = str(uuid.uuid4())
+    bulk_store_decisions(
+        session,
+        [
+            {
+                "variant_id": variant_id,
+                "reviewer_id": reviewer.id,
+                "verdict": Verdict.ACCEPT,
+                "note": note,
+                "action_id": action,
+            }
+            for variant_id in variant_ids
+        ],
+    )

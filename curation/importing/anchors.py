@@ -13,14 +13,12 @@ from curation.decisions.actions import Action, OpenProject, Request
 from curation.editing.attributes import CHECKS, moved, moved_rows, splits
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.anchor_preview import FileRow, Preview, preview
+from curation.importing.anchor_rows import MAX_SOURCE, About, check_source
 from curation.importing.anchor_storing import (
-    MAX_SOURCE,
-    About,
     Added,
     Earlier,
     PairedTexts,
     add_anchors,
-    check_source,
     earlier_import,
 )
 from curation.importing.labels import LabelledTable

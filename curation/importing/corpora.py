@@ -5,40 +5,39 @@ any default training.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import anchor_uid, canonical, canonical_uid, in_pending_fifth, split_of
-from curation.corpora.corpus import FIRST, Corpus
+from curation.corpora.corpus import CORPORA, FIRST, Corpus, corpus
 from curation.decisions.reviewers import ensure_reviewer
 from curation.decisions.storing import bulk_store_decisions
-from curation.diagnostics.measuring import measure_variants
+from curation.decisions.variant_rows import ids_by_uid
+from curation.diagnostics.measuring import measure_variants, start_measuring
+from curation.importing.anchor_rows import NewAnchor, ensure_source, insert_anchors
 from curation.importing.second_review import (
     Written,
     add_variants,
     child_row,
     decision_row,
-    ids_by_uid,
     review_again,
     variant_row,
     variants_of,
 )
-from curation.taxonomy.built_in import TAXONOMY
+from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, parse_rule
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now
-from db.engine import batched, know_new_rows
-from db.models import Anchor, AnchorRevision, ReviewerKind, Run, RunState, Source, Variant, Verdict
-
-# -- loading --------------------------------------------------------------------------------------
-
+from db.engine import reading, writing
+from db.execution import Result, RunContext
+from db.models import Anchor, ReviewerKind, Run, RunState, Source, Verdict
+from db.runs import list_runs
 
 KIND = "corpus"
 """The kind of the run that created the variants."""
-
-_TYPES = tuple(entry.id for entry in TAXONOMY)
 
 
 class Loaded(NamedTuple):
@@ -87,7 +86,7 @@ def add_families(session: Session, corpus: Corpus, families: Families, *, run_id
     Args:
         run_id: the run that creates the variants.
     """
-    anchors = _add_anchors(session, families, source_id=_source(session, corpus))
+    anchors = _add_anchors(session, corpus, families)
     written = {
         uid: variant
         for anchor, of_anchor in families.items()
@@ -130,7 +129,7 @@ def add_what_is_new(session: Session, corpus: Corpus, *, run_id: int) -> Loaded:
         if (anchor := anchor_uid(family["anchor"])) in anchors
         for uid, variant in variants_of(anchor, family)
     }
-    known = ids_by_uid(session, Variant, [*written])
+    known = ids_by_uid(session, written)
     new = {uid: one for uid, one in written.items() if uid not in known}
     rows = [
         variant_row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run_id)
@@ -142,57 +141,33 @@ def add_what_is_new(session: Session, corpus: Corpus, *, run_id: int) -> Loaded:
     return Loaded(0, len(ids) + len(more), changes)
 
 
-def _source(session: Session, corpus: Corpus) -> int:
-    row = session.execute(select(Source).where(col(Source.name) == corpus.source)).scalar()
-    if row is None:
-        row = Source(
-            name=corpus.source,
-            licence=corpus.licence,
-            note="Written by large language models for this project; the README of the corpus "
-            "says who reviewed it.",
-        )
-        session.add(row)
-        session.flush()
-    return row.id
-
-
-def _add_anchors(session: Session, families: Families, *, source_id: int) -> dict[str, int]:
+def _add_anchors(session: Session, corpus: Corpus, families: Families) -> dict[str, int]:
     """Add the anchors; return uid → id.
 
     Anchors with the same antonym pair share a split, so that a model is not tested on a pair from
     its training.
     """
-    moment = now()
-    rows = [
-        {
-            "uid": uid,
-            "revision": 1,
-            "source_id": source_id,
-            "genre": first.get("genre", ""),
-            "language": "en",
-            "split": split_of(canonical_uid(first["pair"]) if "pair" in first else uid),
-            "created_at": moment,
-        }
+    source_id = ensure_source(
+        session,
+        corpus.source,
+        corpus.licence,
+        note="Written by large language models for this project; the README of the corpus "
+        "says who reviewed it.",
+    )
+    anchors = [
+        NewAnchor(
+            uid,
+            source_id,
+            first.get("genre", ""),
+            "en",
+            split_of(canonical_uid(first["pair"]) if "pair" in first else uid),
+            document_id="",
+            row_id="",
+            text=canonical(first["anchor"]),
+        )
         for uid, (first, *_) in families.items()
     ]
-    ids: dict[str, int] = {}
-    for some in batched(rows):
-        session.execute(insert(Anchor), some)
-        ids |= ids_by_uid(session, Anchor, [row["uid"] for row in some])
-    revisions = [
-        {
-            "anchor_id": ids[uid],
-            "revision": 1,
-            "text": canonical(first["anchor"]),
-            "text_uid": uid,
-            "created_at": moment,
-        }
-        for uid, (first, *_) in families.items()
-    ]
-    for some in batched(revisions):
-        session.execute(insert(AnchorRevision), some)
-    know_new_rows(session, Anchor, AnchorRevision)
-    return ids
+    return dict(zip(families, insert_anchors(session, anchors, author_id=None), strict=True))
 
 
 def _decide(
@@ -242,3 +217,106 @@ def _decide(
         accept = decision_row(child_ids[child_uid], reviewer.id, Verdict.ACCEPT)
         rows += [edit, accept | {"action_id": edit["action_id"]}]
     return list(child_ids.values()), rows
+
+
+# -- The run that loads a corpus, family by family, so that others can write meanwhile ------------
+
+
+AT_ONCE = 500
+"""Number of families per transaction, and thus the most that are repeated after a crash."""
+
+
+INSPECTED = 100
+"""Number of recent runs to search, which include the newest one of each corpus."""
+
+
+class CorpusState(NamedTuple):
+    """The state of a corpus in the project.
+
+    Attributes:
+        anchors: number of its anchors in the project.
+        run: its newest loading run, if any.
+    """
+
+    corpus: Corpus
+    anchors: int
+    run: Run | None
+
+
+def corpora_states(session: Session) -> list[CorpusState]:
+    """The state of each corpus in the project, and of its last loading run."""
+    loaded = loaded_anchors(session)
+    newest: dict[str, Run] = {}
+    for run in list_runs(session, kind=KIND, limit=INSPECTED):
+        newest.setdefault(run.parameters.get("corpus", ""), run)
+    return [CorpusState(one, loaded[one.id], newest.get(one.id)) for one in CORPORA.values()]
+
+
+def parameters(wanted: Corpus, *, accept_by: int | None = None) -> dict[str, object]:
+    """The parameters of a run that loads a corpus, as ``work`` reads them."""
+    return {"corpus": wanted.id, "accept_by": accept_by}
+
+
+def loaded_anchors(session: Session) -> dict[str, int]:
+    """Corpus id → number of its anchors in the project."""
+    query = (
+        select(col(Source.name), func.count(col(Anchor.id)))
+        .join(Anchor, col(Anchor.source_id) == Source.id)
+        .group_by(col(Source.name))
+    )
+    counts = dict(session.execute(query).all())
+    return {one.id: counts.get(one.source, 0) for one in CORPORA.values()}
+
+
+def work(context: RunContext) -> Result:
+    """Add the missing families of a corpus, and accept unflagged variants by rule if requested.
+
+    Parameters: ``corpus``, its id; ``accept_by``, the id of the reviewer for the rule, or None.
+    """
+    wanted = corpus(context.parameters["corpus"])
+    added = _add(context, wanted)
+    accepted = 0
+    if reviewer_id := context.parameters.get("accept_by"):
+        context.progress(1, 1, "Accepting unflagged variants.")
+        with writing(context.engine) as session:
+            accepted = accept_unflagged(session, wanted.id, reviewer_id=reviewer_id).matches.total
+    if added.variants:
+        start_measuring(context)
+    return {"corpus": wanted.id, "source": wanted.source, "accepted": accepted, **added._asdict()}
+
+
+def count_unflagged(session: Session, corpus_id: str) -> int:
+    """Number of unflagged pending variants of a corpus."""
+    return find_matches(session, unflagged(corpus(corpus_id))).total
+
+
+def accept_unflagged(session: Session, corpus_id: str, *, reviewer_id: int) -> Applied:
+    """Accept the unflagged variants of a corpus, as one action of this reviewer."""
+    rule = unflagged(corpus(corpus_id))
+    return apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
+
+
+def unflagged(wanted: Corpus) -> BulkRule:
+    """The rule that selects the unflagged variants of a corpus."""
+    return parse_rule(f"no flags and source = {wanted.source}")
+
+
+def _add(context: RunContext, wanted: Corpus) -> Loaded:
+    with writing(context.engine) as session:
+        seed_taxonomy(session)
+    with reading(context.engine) as session:
+        missing = iter(missing_families(session, wanted).items())
+    parts = []
+    while part := dict(islice(missing, AT_ONCE)):
+        parts.append(part)
+    added = Loaded(0, 0, 0)
+    total = sum(map(len, parts))
+    for part in parts:
+        context.update(added.anchors, total, f"Loading {wanted.source}.")
+        with writing(context.engine) as session:
+            more = add_families(session, wanted, part, run_id=context.run.id)
+        added = Loaded(*map(sum, zip(added, more, strict=True)))
+        context.beat()  # lets the heartbeat write between two parts
+    with writing(context.engine) as session:
+        more = add_what_is_new(session, wanted, run_id=context.run.id)
+    return Loaded(*map(sum, zip(added, more, strict=True)))

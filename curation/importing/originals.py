@@ -1,7 +1,7 @@
 """The entailments and contradictions that a file pairs with its anchors, and their problems.
 
 Data sets for natural language inference pair a premise with sentences that follow from it or
-contradict it. This module stores nothing (see ``curation.importing.original_storing``).
+contradict it. This module stores nothing (see ``curation.importing.anchor_storing``).
 """
 
 from collections import Counter
@@ -18,6 +18,7 @@ from curation.anchors.checks import Reason, no_sentence
 from curation.anchors.revisions import of_current_revision
 from curation.content_uids import canonical, variant_uid, words_of
 from curation.decisions.storing import chunks
+from curation.decisions.variant_rows import ids_by_uid
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT, check_types
 from curation.editing.variants import MAX_TEXT
 from curation.importing.anchor_preview import Fate, FileRow, Preview
@@ -27,9 +28,6 @@ from curation.tables.columns import FileTable
 from curation.tables.delimited import quoted
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Source, Variant
-
-# -- nli texts ------------------------------------------------------------------------------------
-
 
 _NAMES = {
     ENTAILMENT: ("entailment", "entailed", "entailment_hypothesis", "entailed_hypothesis"),
@@ -284,8 +282,5 @@ def _stored(
         for found in originals
         if found.anchor in anchors
     }
-    there: set[Original] = set()
-    for some in chunks(uids, LOOKED_UP_TOGETHER):
-        query = select(col(Variant.uid)).where(col(Variant.uid).in_(some))
-        there |= {uids[uid] for uid in session.execute(query).scalars()}
-    return there
+    there = ids_by_uid(session, uids, at_once=LOOKED_UP_TOGETHER)
+    return {uids[uid] for uid in there}

@@ -7,7 +7,7 @@ corrected.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import insert, select
@@ -22,10 +22,11 @@ from curation.content_uids import (
     in_pending_fifth,
     variant_uid,
 )
-from curation.corpora.corpus import Corpus
+from curation.corpora.corpus import CORPORA, Corpus
 from curation.decisions.reviewers import ensure_reviewer
-from curation.decisions.storing import CHUNK, bulk_store_decisions, chunks
-from curation.taxonomy.built_in import GUIDELINE_VERSION, TAXONOMY
+from curation.decisions.storing import bulk_store_decisions, chunks
+from curation.decisions.variant_rows import ids_by_uid
+from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
 from db.engine import batched, know_new_rows
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Variant, Verdict
@@ -45,18 +46,6 @@ class Written(NamedTuple):
     cue: str | None
 
 
-def ids_by_uid(
-    session: Session, table: type[Anchor] | type[Variant], uids: Sequence[str]
-) -> dict[str, int]:
-    """Uid → id of the variants that exist in the database."""
-    found: dict[str, int] = {}
-    for start in range(0, len(uids), CHUNK):
-        query = select(col(table.uid), col(table.id))
-        some = query.where(col(table.uid).in_(uids[start : start + CHUNK]))
-        found |= dict(session.execute(some).all())
-    return found
-
-
 def variants_of(anchor: str, family: Mapping[str, Any]) -> Iterator[tuple[str, Written]]:
     """The variants of a family with their uids, in the order of the types.
 
@@ -69,6 +58,15 @@ def variants_of(anchor: str, family: Mapping[str, Any]) -> Iterator[tuple[str, W
             text, cue = (entry["text"], entry["cue"]) if isinstance(entry, dict) else (entry, None)
             one = Written(anchor, type_id, canonical(text), cue)
             yield uid_of(one), one
+
+
+def anchors_with_variants(types: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each anchor with each of its variants of these types, regardless of their review."""
+    for corpus in CORPORA.values():
+        for family in corpus.families():
+            for _, written in variants_of("", family):
+                if written.type_id in types:
+                    yield family["anchor"], written.text
 
 
 def uid_of(one: Written) -> str:
@@ -109,7 +107,7 @@ def add_variants(session: Session, rows: Sequence[dict[str, Any]]) -> dict[str, 
     for some in batched(rows):
         session.execute(insert(Variant), [row | {"source_id": source_id} for row in some])
     know_new_rows(session, Variant)
-    return ids_by_uid(session, Variant, [row["uid"] for row in rows])
+    return ids_by_uid(session, [row["uid"] for row in rows])
 
 
 def child_row(
@@ -128,16 +126,11 @@ def decision_row(
     review = review or {}
     return {
         "variant_id": variant_id,
-        "variant_version": 1,
         "reviewer_id": reviewer_id,
         "verdict": verdict,
         "reason": review.get("reason", ""),
         "note": review.get("note", ""),
         "action_id": str(uuid.uuid4()),
-        "child_id": None,
-        "adjudicates": False,
-        "guideline_version": GUIDELINE_VERSION,
-        "decided_at": now(),
     }
 
 
@@ -193,7 +186,7 @@ def review_again(
             better, target.anchor_id, corpus=corpus, parent_id=target.id, reviewer=reviewer
         )
         edits.append((target, review, child))
-    there = ids_by_uid(session, Variant, [child["uid"] for _, _, child in edits])
+    there = ids_by_uid(session, [child["uid"] for _, _, child in edits])
     edits = [edit for edit in edits if edit[2]["uid"] not in there]  # somebody else wrote it
     ids = add_variants(session, [child for _, _, child in edits])
     rows = accepts

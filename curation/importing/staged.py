@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curation.editing.attributes import Attributes
 from curation.importing.cells import Judged
@@ -84,11 +84,13 @@ class Staged:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with closing(sqlite3.connect(path)) as connection:
-            (facts,) = connection.execute("SELECT json FROM facts").fetchone()
-            query = "SELECT count(*) FROM anchor"
-            (self.anchors,) = connection.execute(query).fetchone()
+        ((facts,),) = self._all("SELECT json FROM facts")
+        ((self.anchors,),) = self._all("SELECT count(*) FROM anchor")
         self.facts = Facts(**json.loads(facts))
+
+    def _all(self, query: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.execute(query).fetchall()
 
     def families(self, size: int) -> Iterator[list[Family]]:
         """Yield every anchor with its variants in the file's order, this many at a time."""
@@ -107,21 +109,18 @@ class Staged:
 
     def verdicts(self) -> dict[tuple[str, str], int]:
         """(reviewer, by) → verdicts in the file."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            query = "SELECT reviewer, by, count(*) FROM verdict GROUP BY reviewer, by"
-            return {(reviewer, by): n for reviewer, by, n in connection.execute(query)}
+        found = self._all("SELECT reviewer, by, count(*) FROM verdict GROUP BY reviewer, by")
+        return {(reviewer, by): number for reviewer, by, number in found}
 
     def sources(self) -> dict[str, str]:
         """Return the sources that the file names, with their licences; '' if it names none."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            query = "SELECT source, max(licence) FROM anchor WHERE source <> '' GROUP BY source"
-            return dict(connection.execute(query))
+        return dict(
+            self._all("SELECT source, max(licence) FROM anchor WHERE source <> '' GROUP BY source")
+        )
 
     def types(self) -> set[str]:
         """Return the ids of the types that the file names or its words show."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            query = "SELECT DISTINCT type FROM variant WHERE type <> ''"
-            return {row[0] for row in connection.execute(query)}
+        return {row[0] for row in self._all("SELECT DISTINCT type FROM variant WHERE type <> ''")}
 
 
 def _variants(connection: sqlite3.Connection, uid: str) -> tuple[StagedVariant, ...]:

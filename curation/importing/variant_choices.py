@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from curation.decisions.reviewers import check_person
 from curation.editing.own_types import ORIGINAL_TYPES, check_types
 from curation.formatting import counted
-from curation.importing.anchor_storing import About, check_source
+from curation.importing.anchor_rows import About, check_source
 from curation.importing.column_roles import Role
 from curation.importing.staged import Staged
 from curation.taxonomy.built_in import VariantType

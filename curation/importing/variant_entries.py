@@ -12,7 +12,7 @@ from curation.decisions.reviewers import MAX_NAME
 from curation.editing.attributes import CHECKS, Attributes
 from curation.editing.cues import checked_cue
 from curation.editing.variants import MAX_TEXT
-from curation.importing.anchor_storing import MAX_LICENCE, MAX_SOURCE
+from curation.importing.anchor_rows import MAX_LICENCE, MAX_SOURCE
 from curation.importing.cells import Judged, Meanings, judged, short, type_in
 from curation.importing.column_roles import ColumnRoles, Role, text_columns
 from curation.tables.delimited import quoted

@@ -85,24 +85,25 @@ class Preview:
 
 
 @dataclass
-class _Counts:
+class Counts:
     """The sum of the plans for successive parts of the file."""
 
     anchors: int = 0
     types: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, Verdict]] = field(default_factory=Counter)
-    left_out: Counter[LeftOut] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
     places: dict[LeftOut, Place] = field(default_factory=dict)
     elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
     moved: int = 0
     against: Counter[tuple[Verdict, Status]] = field(default_factory=Counter)
 
     def add(self, plan: Plan) -> None:
+        """Add what a part of the file adds."""
         self.anchors += len(plan.anchors)
         self.moved += plan.moved
         self.types.update(one.type_id for one in plan.variants.values())
         self.verdicts.update((one.judge.name, one.judged.verdict) for one in plan.verdicts.values())
-        self.left_out += plan.left_out
+        self.left_out.update(plan.left_out)
         for reason, place in plan.places.items():
             self.places[reason] = min(place, self.places.get(reason, place))
         for source, found in plan.elsewhere.items():
@@ -118,8 +119,7 @@ def preview(session: Session, staged: Staged, choices: Choices) -> Preview:
         HedgerowError: as in ``check``.
     """
     check(session, staged, choices)
-    counts = _Counts()
-    counts.left_out.update({LeftOut(name): n for name, n in staged.facts.left_out.items()})
+    counts = Counts(left_out=Counter(staged.facts.left_out))
     examples = _Examples()
     documents: dict[str, dict[str, str]] = {}
     for families in staged.families(AT_ONCE):

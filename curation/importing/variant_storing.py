@@ -1,7 +1,6 @@
 """Stores the families of a file: anchors, variants and verdicts."""
 
 import uuid
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,22 +11,19 @@ from sqlmodel import col
 
 from curation.decisions.reviewers import ensure_reviewer
 from curation.decisions.storing import RULE, bulk_store_decisions
-from curation.decisions.variant_rows import imported_row
+from curation.decisions.variant_rows import ids_by_uid, imported_row
 from curation.editing.own_types import ORIGINAL_TYPES, ensure_types
-from curation.importing.anchor_storing import NewAnchor, insert_anchors
+from curation.importing.anchor_rows import NewAnchor, ensure_source, insert_anchors
 from curation.importing.cells import OTHER, Judged
-from curation.importing.second_review import ids_by_uid
 from curation.importing.staged import Family
 from curation.importing.variant_choices import Choices
-from curation.importing.variant_entries import LeftOut
 from curation.importing.variant_plan import Judge, NewVariant, NewVerdict, Plan, make_plan
-from curation.taxonomy.built_in import GUIDELINE_VERSION, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import reject_reason
-from db.columns import now
 from db.engine import insert_new, know_new_rows
 from db.errors import HedgerowError
-from db.models import ReviewerKind, Source, Variant, Verdict
+from db.models import ReviewerKind, Variant, Verdict
 
 
 class Import(NamedTuple):
@@ -49,30 +45,16 @@ class Import(NamedTuple):
     author_id: int | None = None
 
 
-class Stored(NamedTuple):
-    """The number of rows added.
-
-    Attributes:
-        types: type id → number of variants.
-        verdicts: reviewer's name → number of decisions.
-    """
-
-    anchors: int
-    types: Mapping[str, int]
-    verdicts: Mapping[str, int]
-    left_out: Mapping[LeftOut, int]
-
-
 def store_families(
     session: Session, families: Sequence[Family], choices: Choices, into: Import
-) -> Stored:
-    """Add what the project lacks of these families, in the session's transaction.
+) -> Plan:
+    """Add what the project lacks of these families, in the session's transaction, and return it.
 
     Raises:
         HedgerowError: somebody else has just added one of the anchors.
     """
     plan = make_plan(session, families, choices, lock=True)
-    types = Counter(one.type_id for one in plan.variants.values())
+    types = {one.type_id for one in plan.variants.values()}
     ensure_types(session, [one for one in ORIGINAL_TYPES if one in types])
     try:
         _add(session, plan, choices, into)
@@ -80,8 +62,7 @@ def store_families(
         raise HedgerowError(
             "Somebody else added one of these anchors at the same time; resume the import."
         ) from error
-    verdicts = Counter(one.judge.name for one in plan.verdicts.values())
-    return Stored(len(plan.anchors), types, verdicts, plan.left_out)
+    return plan
 
 
 def _add(session: Session, plan: Plan, choices: Choices, into: Import) -> None:
@@ -92,7 +73,7 @@ def _add(session: Session, plan: Plan, choices: Choices, into: Import) -> None:
     if rows:
         insert_new(session, Variant, rows)
         know_new_rows(session, Variant)
-        ids = ids_by_uid(session, Variant, list(plan.variants))
+        ids = ids_by_uid(session, plan.variants)
     for uid, there in plan.here.items():
         ids[uid], versions[uid] = there.id, there.version
     if plan.verdicts:
@@ -115,7 +96,7 @@ def _add_anchors(session: Session, plan: Plan, choices: Choices, into: Import) -
         name = one.source or about.source
         if name not in sources:
             licence = one.licence if one.source else (about.licence or "")
-            sources[name] = _source(session, name, licence, into.content_hash)
+            sources[name] = ensure_source(session, name, licence, content_hash=into.content_hash)
         own = one.own
         described = own.genre or about.genre, own.language or about.language, plan.splits[one.uid]
         place = own.document_id, own.row_id
@@ -124,16 +105,6 @@ def _add_anchors(session: Session, plan: Plan, choices: Choices, into: Import) -
     return {
         anchor.uid: _Place(id_, anchor.source_id) for id_, anchor in zip(ids, anchors, strict=True)
     }
-
-
-def _source(session: Session, name: str, licence: str, content_hash: str) -> int:
-    query = select(col(Source.id)).where(col(Source.name) == name)
-    found = session.execute(query).scalar()
-    if found is None:
-        row = {"name": name, "licence": licence, "content_hash": content_hash}
-        insert_new(session, Source, [row])
-        found = session.execute(query).scalar_one()
-    return found
 
 
 def _variant_row(one: NewVariant, places: Mapping[str, _Place], into: Import) -> dict[str, Any]:
@@ -169,7 +140,6 @@ def _add_verdicts(
         for judge in dict.fromkeys(one.judge for one in plan.verdicts.values())
     }
     of_variant = _types_of(session, plan, ids)
-    moment = now()
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     for one in plan.verdicts.values():
         reviewer_id, variant_id = reviewers[one.judge], ids[one.variant]
@@ -182,8 +152,6 @@ def _add_verdicts(
             "reason": reason,
             "note": note,
             "action_id": str(uuid.uuid5(uuid.UUID(into.actions), str(reviewer_id))),
-            "guideline_version": GUIDELINE_VERSION,
-            "decided_at": moment,
         }
     bulk_store_decisions(session, list(rows.values()))
 

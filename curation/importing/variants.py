@@ -13,8 +13,7 @@ from sqlalchemy.orm import Session
 
 from curation.decisions.actions import Action, OpenProject, Request
 from curation.diagnostics.measuring import start_measuring
-from curation.gc_pause import collector_paused
-from curation.importing.anchor_storing import MAX_SOURCE, About
+from curation.importing.anchor_rows import MAX_SOURCE, About
 from curation.importing.cells import Meanings, parse_meanings
 from curation.importing.column_roles import (
     check_roles,
@@ -28,16 +27,16 @@ from curation.importing.staged import Staged
 from curation.importing.staging import stage
 from curation.importing.variant_choices import Choices, check, undecided_by_role
 from curation.importing.variant_plan import AT_ONCE
-from curation.importing.variant_preview import Preview, preview
+from curation.importing.variant_preview import Counts, Preview, preview
 from curation.importing.variant_storing import Import, store_families
 from curation.tables.files import Parts
 from curation.tables.table import Table
 from curation.taxonomy.project_types import all_types
-from db.engine import reading, writing
+from db.engine import collector_paused, reading, writing
 from db.errors import HedgerowError
 from db.execution import Result, RunContext
 from db.models import Run
-from db.run_folders import run_folder
+from db.run_process import run_folder
 from db.runs import create_run
 from db.settings import Settings
 
@@ -244,30 +243,26 @@ def work(context: RunContext) -> Result:
         context.parameters["actions"],
         context.run.requested_by,
     )
-    anchors, done = 0, 0
-    types: Counter[str] = Counter()
-    verdicts: Counter[str] = Counter()
-    left_out = Counter(staged.facts.left_out)
+    added, done = Counts(left_out=Counter(staged.facts.left_out)), 0
     for families in staged.families(AT_ONCE):
         context.update(done, staged.anchors, f"Importing {staged.facts.name}.")
         with collector_paused(), writing(context.engine) as session:
-            stored = store_families(session, families, choices, into)
-        anchors += stored.anchors
-        types.update(stored.types)
-        verdicts.update(stored.verdicts)
-        left_out.update(stored.left_out)
+            added.add(store_families(session, families, choices, into))
         done += len(families)
         context.beat()  # otherwise the heartbeat may find no gap between two writing parts
     path.unlink()
-    if types:
+    if added.types:
         start_measuring(context)
+    verdicts: Counter[str] = Counter()
+    for (name, _), number in added.verdicts.items():
+        verdicts[name] += number
     return {
         "file": staged.facts.name,
         "source": choices.about.source,
-        "anchors": anchors,
-        "variants": types.total(),
-        "types": dict(types),
+        "anchors": added.anchors,
+        "variants": added.types.total(),
+        "types": dict(added.types),
         "decisions": verdicts.total(),
         "verdicts": dict(verdicts),
-        "left_out": {str(reason): count for reason, count in left_out.items()},
+        "left_out": {str(reason): count for reason, count in added.left_out.items()},
     }

@@ -24,6 +24,7 @@ from curation.release.contents import (
 from curation.release.freezing import list_releases
 from curation.review.queue import Queue, count_left, status_counts
 from curation.taxonomy.project_types import list_types
+from db.columns import limited_to
 from db.failures import shown_address
 from db.models import Anchor, Encoder, Release, Run, Source, Split, Status, Variant
 from db.runs import UNFINISHED, list_runs, under_way
@@ -120,10 +121,12 @@ def _without_variants(session: Session, source_id: int | None) -> int:
     query = (
         select(func.count())
         .select_from(Anchor)
-        .where(col(Anchor.retired_at).is_(None), ~variants.exists())
+        .where(
+            col(Anchor.retired_at).is_(None),
+            ~variants.exists(),
+            limited_to(col(Anchor.source_id), source_id),
+        )
     )
-    if source_id is not None:
-        query = query.where(col(Anchor.source_id) == source_id)
     return session.execute(query).scalar_one()
 
 

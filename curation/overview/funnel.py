@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, case, func, select, true, union
+from sqlalchemy import Row, and_, case, func, select, union
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -23,6 +23,7 @@ from curation.release.contents import (
 )
 from curation.release.freezing import list_releases
 from curation.taxonomy.project_types import list_types
+from db.columns import limited_to
 from db.models import (
     Anchor,
     Diagnostic,
@@ -179,7 +180,7 @@ def surplus(session: Session, source_id: int | None = None) -> CountsByType:
     This is the number of additional variants of the same anchor plus variants of retired anchors,
     for one source or for all. Edits change it, but other decisions do not.
     """
-    of_source = _of_source(source_id)
+    of_source = limited_to(col(Variant.source_id), source_id)
     type_id, anchor_id = col(Variant.type_id), col(Variant.anchor_id)
     several = (
         select(type_id, (func.count() - 1).label("further"))
@@ -212,12 +213,10 @@ def surplus_version(session: Session) -> tuple[Any, ...]:
 
 def _all_variants(session: Session, source_id: int | None) -> _Rows:
     by = (col(Variant.status), col(Variant.retired), col(Variant.type_id))
-    query = select(*by, func.count()).where(_of_source(source_id)).group_by(*by)
+    query = (
+        select(*by, func.count()).where(limited_to(col(Variant.source_id), source_id)).group_by(*by)
+    )
     return session.execute(query).all()
-
-
-def _of_source(source_id: int | None) -> ColumnElement[bool]:
-    return true() if source_id is None else col(Variant.source_id) == source_id
 
 
 def _by_status(rows: _Rows) -> dict[str, Counter[str]]:
@@ -262,7 +261,7 @@ def _unmeasured(session: Session, variants: CountsByType, source_id: int | None)
     in_use = and_(
         col(Variant.retired).is_(False),
         col(Variant.status) != Status.SUPERSEDED,
-        _of_source(source_id),
+        limited_to(col(Variant.source_id), source_id),
     )
     # A join without other conditions: with one, SQLite would scan all variants in use.
     query = (

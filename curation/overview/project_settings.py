@@ -27,7 +27,7 @@ from db.engine import create_engine, one_at_a_time, reading, writing
 from db.errors import HedgerowError
 from db.migrate import require_tables, upgrade
 from db.models import Diagnostic, Run, Variant
-from db.run_folders import make_folder
+from db.run_process import make_folder
 from db.runs import list_runs, under_way
 from db.settings import Settings
 

@@ -19,7 +19,6 @@ from sqlalchemy import (
     func,
     literal,
     select,
-    true,
     union,
 )
 from sqlalchemy.orm import Session
@@ -27,7 +26,7 @@ from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision, of_sources
 from curation.release.selection import Selection, selection_of
-from db.columns import now
+from db.columns import limited_to, now
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -241,10 +240,10 @@ def types_of_source(
 ) -> CountsByType:
     """Count the variants of a release, or of one split, from this source's anchors, by type."""
     query = select(col(ReleaseItem.type_id), func.count()).where(
-        col(ReleaseItem.release_id) == release.id, col(ReleaseItem.source) == source
+        col(ReleaseItem.release_id) == release.id,
+        col(ReleaseItem.source) == source,
+        limited_to(col(ReleaseItem.split), split),
     )
-    if split is not None:
-        query = query.where(col(ReleaseItem.split) == split)
     return dict(session.execute(query.group_by(col(ReleaseItem.type_id))).all())
 
 
@@ -269,8 +268,8 @@ def count_triples_by_type(
         )
         .where(
             col(ReleaseItem.release_id) == release.id,
-            true() if source is None else col(ReleaseItem.source) == source,
-            true() if split is None else col(ReleaseItem.split) == split,
+            limited_to(col(ReleaseItem.source), source),
+            limited_to(col(ReleaseItem.split), split),
         )
         .group_by(col(ReleaseItem.anchor_uid))
         .subquery()

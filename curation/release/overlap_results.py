@@ -30,7 +30,7 @@ from curation.release.overlap import (
 )
 from db.errors import HedgerowError
 from db.models import Polarity, ReleaseItem
-from db.run_folders import make_folder
+from db.run_process import make_folder
 
 FOLDER = "overlap"
 """Subfolder of the data folder.

@@ -17,6 +17,7 @@ from sqlmodel import col
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.release.selection import OF_PAPER
 from curation.taxonomy.surface_check import Role, role_of
+from db.columns import limited_to
 from db.models import Polarity, ReleaseItem, Split
 
 BATCH = 5_000
@@ -106,7 +107,7 @@ def families(
 
     Families without a positive or without a negative are included.
     """
-    query = select(
+    columns = (
         col(ReleaseItem.anchor_uid),
         col(ReleaseItem.anchor),
         col(ReleaseItem.split),
@@ -117,12 +118,17 @@ def families(
         col(ReleaseItem.type_id),
         col(ReleaseItem.cue),
         col(ReleaseItem.provenance)["provider"].as_string(),
-    ).where(col(ReleaseItem.release_id) == release_id)
-    if split is not None:
-        query = query.where(col(ReleaseItem.split) == split)
-    if ids is not None:
-        query = query.where(col(ReleaseItem.id).in_(ids))
-    query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
+    )
+    query = (
+        select(*columns)
+        .where(
+            col(ReleaseItem.release_id) == release_id,
+            limited_to(col(ReleaseItem.split), split),
+            limited_to(col(ReleaseItem.id), ids),
+        )
+        .order_by(*uid_order(session))
+        .execution_options(yield_per=BATCH)
+    )
     for _, rows in groupby(session.execute(query), key=itemgetter(0)):
         of_anchor = list(rows)
         anchor_uid, anchor, its_split, source, *_ = of_anchor[0]

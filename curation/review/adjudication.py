@@ -23,6 +23,7 @@ from curation.decisions.shown_card import ShownCard, find_variant, shown
 from curation.decisions.storing import chunks, counts_still
 from curation.review.gold.items import gold_items
 from curation.review.queue import Queue, in_queue
+from db.columns import limited_to
 from db.errors import HedgerowError
 from db.models import (
     Anchor,
@@ -213,12 +214,11 @@ def _sort_key(variant_id: int, bundled: int, dispute: tuple[int, int]) -> _SortK
 def _in_conflict(
     session: Session, type_ids: Sequence[str] | None, source_id: int | None
 ) -> Select[int]:
-    query = select(col(Variant.id)).where(in_queue(session, Queue.CONFLICT))
-    if type_ids is not None:
-        query = query.where(col(Variant.type_id).in_(type_ids))
-    if source_id is not None:
-        query = query.where(col(Variant.source_id) == source_id)
-    return query
+    return select(col(Variant.id)).where(
+        in_queue(session, Queue.CONFLICT),
+        limited_to(col(Variant.type_id), type_ids),
+        limited_to(col(Variant.source_id), source_id),
+    )
 
 
 def _dispute(verdicts: Iterable[GivenVerdict]) -> tuple[int, int]:
@@ -299,13 +299,13 @@ def settled(
         select(col(Decision.variant_id))
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .where(is_settlement())
+        .where(
+            is_settlement(),
+            limited_to(col(Variant.type_id), type_id),
+            limited_to(col(Variant.source_id), source_id),
+        )
         .order_by(col(Decision.id).desc())
     )
-    if type_id is not None:
-        query = query.where(col(Variant.type_id) == type_id)
-    if source_id is not None:
-        query = query.where(col(Variant.source_id) == source_id)
     # A variant may have been settled more than once.
     ids = list(dict.fromkeys(session.execute(query.limit(2 * limit)).scalars()))[:limit]
     verdicts = verdicts_on(session, ids)

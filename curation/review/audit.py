@@ -19,6 +19,7 @@ from curation.anchors.search import RANKED, SearchKind, matches
 from curation.decisions.history import last_before
 from curation.decisions.reviewers import is_by, shown_name
 from curation.decisions.storing import RULE
+from db.columns import limited_to
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -151,9 +152,11 @@ def all_rows(session: Session, wanted: Filters) -> list[tuple[str, ...]]:
 def _decisions(session: Session, wanted: Filters, before: int | None, limit: int) -> _Found:
     if wanted.kind in (Kind.NOTE, Kind.DISCUSS, Kind.CORRECTION, Kind.RELEASE):
         return []
-    conditions = [*_of_variant(session, wanted, col(Decision.variant_id)), *_of_kind(wanted.kind)]
-    if wanted.reviewer_id is not None:
-        conditions.append(is_by(session, Decision.reviewer_id, wanted.reviewer_id))
+    conditions = [
+        *_of_variant(session, wanted, col(Decision.variant_id)),
+        *_of_kind(wanted.kind),
+        *_of_person(session, wanted, Decision.reviewer_id),
+    ]
     if before is not None:
         conditions.append(col(Decision.id) < before)
     # Times have no index, but ids grow with them.
@@ -278,9 +281,8 @@ def _corrections(session: Session, wanted: Filters, start: int | None, limit: in
         col(AnchorRevision.revision) > 1,
         *_of_person(session, wanted, AnchorRevision.author_id),
         *_of_period(wanted, col(AnchorRevision.created_at)),
+        limited_to(col(Anchor.source_id), wanted.source_id),
     ]
-    if wanted.source_id is not None:
-        conditions.append(col(Anchor.source_id) == wanted.source_id)
     if wanted.text.strip():
         conditions.append(matches(session, wanted.text, SearchKind.ANCHORS))
     query = (
@@ -336,11 +338,10 @@ def _releases(session: Session, wanted: Filters, start: int | None, limit: int) 
 
 def _of_variant(session: Session, wanted: Filters, column: Any) -> list[ColumnElement[bool]]:
     """SQL: the variant matches the filters for type, source and text."""
-    conditions: list[ColumnElement[bool]] = []
-    if wanted.type_id is not None:
-        conditions.append(col(Variant.type_id) == wanted.type_id)
-    if wanted.source_id is not None:
-        conditions.append(col(Variant.source_id) == wanted.source_id)
+    conditions = [
+        limited_to(col(Variant.type_id), wanted.type_id),
+        limited_to(col(Variant.source_id), wanted.source_id),
+    ]
     if wanted.text.strip():
         its = matches(session, wanted.text, SearchKind.VARIANTS)
         found = select(col(Variant.id)).where(its).order_by(col(Variant.id)).limit(RANKED)

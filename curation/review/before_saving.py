@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -14,7 +13,6 @@ from curation.editing.own_variants import AlreadyThere, Own, plan_own
 from curation.editing.variants import Edit, current_text, plan_edit
 from curation.project.settings import THRESHOLD, get_setting
 from curation.review.cards import family
-from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from db.errors import HedgerowError
 from db.models import Anchor, Status, Variant
@@ -26,16 +24,34 @@ TWIN = "twin"
 """The kind of the concern that the edit equals another variant of the anchor."""
 
 
-class Draft(NamedTuple):
-    """What saving would store, and the results of the checks.
+CUE = "cue"
+"""The kind of question that asks for the hedge cue."""
 
-    ``remark`` is a sentence about a choice that saving makes automatically; '' for none.
+
+@dataclass(frozen=True)
+class SavePreview:
+    """What saving a text would do.
+
+    Attributes:
+        refusal: why saving would be refused; '' if it would not.
+        there: the id of an existing variant that prevents saving, if any.
+        proposed: a suggestion for the cue field; None if no cue is needed.
+        remark: a sentence about a choice that saving makes automatically.
+        cue: the cue that would be stored.
     """
 
-    entry: VariantType
-    cue: str | None
-    concerns: tuple[Concern, ...]
-    remark: str
+    concerns: tuple[Concern, ...] = ()
+    refusal: str = ""
+    there: int | None = None
+    proposed: str | None = None
+    remark: str = ""
+    cue: str | None = None
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What to ask about before saving."""
+        asks_cue = frozenset() if self.proposed is None else frozenset({CUE})
+        return asks_cue | {concern.kind for concern in self.concerns}
 
 
 def check_edit(
@@ -45,7 +61,7 @@ def check_edit(
     text: str | None = None,
     type_id: str | None = None,
     cue: str | None = None,
-) -> Draft:
+) -> SavePreview:
     """Check the result of ``edits.edit`` without storing it.
 
     Raises:
@@ -71,13 +87,13 @@ def check_edit(
             "that variant instead of this one.",
             known.id,
         )
-        return Draft(planned.entry, planned.cue, (twin, *found), "")
-    return Draft(planned.entry, planned.cue, found, planned.remark)
+        return SavePreview((twin, *found), cue=planned.cue)
+    return SavePreview(found, remark=planned.remark, cue=planned.cue)
 
 
 def check_own(
     session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
-) -> Draft:
+) -> SavePreview:
     """Check the result of ``own.write_variant`` without storing it.
 
     Raises:
@@ -91,7 +107,7 @@ def check_own(
         wanted.concerns = _twins(session, anchor_id, text, leave_out=())
         raise
     found = _concerns(session, anchor, own, leave_out=())
-    return Draft(own.entry, own.cue, found, own.remark)
+    return SavePreview(found, remark=own.remark, cue=own.cue)
 
 
 def _concerns(
@@ -156,36 +172,6 @@ def _twins(
     )
 
 
-CUE = "cue"
-"""The kind of question that asks for the hedge cue."""
-
-
-@dataclass(frozen=True)
-class SavePreview:
-    """What saving a text would do.
-
-    Attributes:
-        refusal: why saving would be refused; '' if it would not.
-        there: the id of an existing variant that prevents saving, if any.
-        proposed: a suggestion for the cue field; None if no cue is needed.
-        remark: a sentence about a choice that saving makes automatically.
-        cue: the cue that would be stored.
-    """
-
-    concerns: tuple[Concern, ...] = ()
-    refusal: str = ""
-    there: int | None = None
-    proposed: str | None = None
-    remark: str = ""
-    cue: str | None = None
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """What to ask about before saving."""
-        asks_cue = frozenset() if self.proposed is None else frozenset({CUE})
-        return asks_cue | {concern.kind for concern in self.concerns}
-
-
 def preview_edit(
     session: Session,
     variant_id: int,
@@ -205,13 +191,12 @@ def preview_own(
     return _preview(lambda: check_own(session, anchor_id, type_id=type_id, text=text, cue=cue))
 
 
-def _preview(check: Callable[[], Draft]) -> SavePreview:
+def _preview(check: Callable[[], SavePreview]) -> SavePreview:
     try:
-        draft = check()
+        return check()
     except CueWanted as wanted:
         return SavePreview(wanted.concerns, str(wanted), proposed=wanted.proposed)
     except AlreadyThere as there:
         return SavePreview(refusal=str(there), there=there.variant_id)
     except HedgerowError as error:
         return SavePreview(refusal=str(error))
-    return SavePreview(draft.concerns, remark=draft.remark, cue=draft.cue)

@@ -23,7 +23,7 @@ from curation.decisions.storing import RULE, bulk_store_decisions
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.opinions import OpinionClause, find_judge, opinion_clause
 from curation.project.settings import active_encoder_id
-from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
+from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from db.columns import Columns, now
@@ -300,8 +300,7 @@ def apply_rule(
         "reason": reason if verdict == Verdict.REJECT else "",
         "note": f"{RULE}{rule.text}. {note}" if note else f"{RULE}{rule.text}",
         "action_id": action_id,
-        "guideline_version": GUIDELINE_VERSION,
-        "decided_at": now(),
+        "decided_at": now(),  # one for the whole action
     }
     for start in range(0, len(found), BLOCK):
         rows = [

@@ -16,6 +16,7 @@ from curation.decisions.history import not_retracted
 from curation.decisions.notes import clean_lines
 from curation.decisions.reviewers import is_by, shown_name
 from curation.decisions.shown_card import MAX_NOTE
+from db.columns import limited_to
 from db.errors import HedgerowError
 from db.models import (
     Anchor,
@@ -62,15 +63,6 @@ class MarkEvent(NamedTuple):
     remark: str
     at: datetime
     undone: bool
-
-
-class OwnMark(NamedTuple):
-    """A mark or removal by the current reviewer."""
-
-    id: int
-    variant_id: int
-    kind: MarkKind
-    at: datetime
 
 
 def _not_undone(row: type[DiscussMark]) -> ColumnElement[bool]:
@@ -195,15 +187,15 @@ def open_marks(
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
         .join(AnchorRevision, of_current_revision())
         .join(Reviewer, col(Reviewer.id) == col(DiscussMark.reviewer_id))
-        .where(_is_open())
+        .where(
+            _is_open(),
+            limited_to(col(DiscussMark.variant_id), variant_id),
+            limited_to(col(Variant.type_id), type_id),
+            limited_to(col(Variant.source_id), source_id),
+        )
+        .order_by(col(DiscussMark.id))
+        .limit(limit)
     )
-    if variant_id is not None:
-        query = query.where(col(DiscussMark.variant_id) == variant_id)
-    if type_id is not None:
-        query = query.where(col(Variant.type_id) == type_id)
-    if source_id is not None:
-        query = query.where(col(Variant.source_id) == source_id)
-    query = query.order_by(col(DiscussMark.id)).limit(limit)
     return [OpenMark(*row) for row in session.execute(query)]
 
 
@@ -223,15 +215,10 @@ def mark_events(session: Session, variant_id: int) -> list[MarkEvent]:
     ]
 
 
-def latest_mark(session: Session, reviewer_id: int) -> OwnMark | None:
+def latest_mark(session: Session, reviewer_id: int) -> DiscussMark | None:
     """The reviewer's latest mark or removal that can be undone; None if there is none."""
     query = (
-        select(
-            col(DiscussMark.id),
-            col(DiscussMark.variant_id),
-            col(DiscussMark.kind),
-            col(DiscussMark.created_at),
-        )
+        select(DiscussMark)
         .where(
             is_by(session, DiscussMark.reviewer_id, reviewer_id),
             or_(_is_open(), col(DiscussMark.kind) == MarkKind.LIFT),
@@ -240,11 +227,10 @@ def latest_mark(session: Session, reviewer_id: int) -> OwnMark | None:
         .order_by(col(DiscussMark.id).desc())
         .limit(1)
     )
-    row = session.execute(query).first()
-    return None if row is None else OwnMark(*row)
+    return session.execute(query).scalar()
 
 
-def undo_mark(session: Session, made: OwnMark, *, reviewer_id: int) -> None:
+def undo_mark(session: Session, made: DiscussMark, *, reviewer_id: int) -> None:
     """Undo a mark or a removal."""
     session.add(
         DiscussMark(

@@ -45,6 +45,7 @@ from curation.decisions.assignment import (
 )
 from curation.decisions.history import not_retracted
 from curation.decisions.storing import chunks, counts_still
+from db.columns import limited_to
 from db.models import (
     Decision,
     Reviewer,
@@ -251,11 +252,12 @@ def among(
     if queue is Queue.PENDING and reviewer_id is not None:
         there = or_(there, and_(is_begun(), lacks(col(Variant.verdicts_by), reviewer_id)))
     for ids in chunks(variant_ids):
-        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), there)
-        if type_ids is not None:
-            query = query.where(col(Variant.type_id).in_(type_ids))
-        if source_id is not None:
-            query = query.where(col(Variant.source_id) == source_id)
+        query = select(col(Variant.id)).where(
+            col(Variant.id).in_(ids),
+            there,
+            limited_to(col(Variant.type_id), type_ids),
+            limited_to(col(Variant.source_id), source_id),
+        )
         found.update(session.execute(query).scalars())
     return found
 
@@ -301,11 +303,9 @@ def status_counts(session: Session, source_id: int | None = None) -> dict[str, d
     """The number of variants per type and status, in one source or all, without retired ones."""
     query = (
         select(col(Variant.type_id), col(Variant.status), func.count())
-        .where(col(Variant.retired).is_(False))
+        .where(col(Variant.retired).is_(False), limited_to(col(Variant.source_id), source_id))
         .group_by(Variant.type_id, Variant.status)
     )
-    if source_id is not None:
-        query = query.where(col(Variant.source_id) == source_id)
     counts: dict[str, dict[Status, int]] = {}
     for type_id, status, number in session.execute(query):
         counts.setdefault(type_id, dict.fromkeys(Status, 0))[status] = number

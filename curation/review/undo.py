@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.decisions.history import not_retracted
-from curation.decisions.notes import OwnNote, latest_note, retract_note
+from curation.decisions.notes import latest_note, retract_note
 from curation.decisions.reviewers import is_by, person_id_now, shown_name
 from curation.decisions.shown_card import quoted
 from curation.decisions.storing import StatusChange, bulk_store_decisions
@@ -19,10 +19,18 @@ from curation.decisions.variant_rows import PERSON
 from curation.editing.cues import restore_cues
 from curation.review.discussing import latest_mark, undo_mark
 from curation.review.drafts import DraftKind, find_draft, keep_draft
-from curation.taxonomy.built_in import GUIDELINE_VERSION
-from db.columns import now
 from db.errors import HedgerowError
-from db.models import CueCorrection, Decision, MarkKind, Reviewer, Status, Variant, Verdict
+from db.models import (
+    CueCorrection,
+    Decision,
+    DiscussMark,
+    MarkKind,
+    Note,
+    Reviewer,
+    Status,
+    Variant,
+    Verdict,
+)
 
 
 class Done(StrEnum):
@@ -99,17 +107,15 @@ def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -
     done = (
         latest_note(session, reviewer_id),
         latest_mark(session, reviewer_id),
-        _latest_action(session, reviewer_id),
+        _latest_decision(session, reviewer_id),
     )
     # If two have the same time, max() returns the first: the note, which came after its decision.
-    last = max(
-        (found for found in done if found is not None), key=lambda found: found.at, default=None
-    )
-    if last is None or (after is not None and last.at <= after):
+    last = max((found for found in done if found is not None), key=_moment, default=None)
+    if last is None or (after is not None and _moment(last) <= after):
         return None
-    if isinstance(last, _Action):
-        return retract_action(session, last.id, reviewer_id=reviewer_id)
-    if isinstance(last, OwnNote):
+    if isinstance(last, Decision):
+        return retract_action(session, last.action_id, reviewer_id=reviewer_id)
+    if isinstance(last, Note):
         retract_note(session, last.id)
         kind = Done.NOTE
     else:
@@ -119,19 +125,18 @@ def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -
     return Undone(last.variant_id, text, kind, 0, 1, (), "")
 
 
-class _Action(NamedTuple):
-    id: str
-    at: datetime
-
-
-def _latest_action(session: Session, reviewer_id: int) -> _Action | None:
-    row = session.execute(
-        select(col(Decision.action_id), col(Decision.decided_at))
+def _latest_decision(session: Session, reviewer_id: int) -> Decision | None:
+    query = (
+        select(Decision)
         .where(is_by(session, Decision.reviewer_id, reviewer_id), not_retracted())
         .order_by(col(Decision.id).desc())
         .limit(1)
-    ).first()
-    return None if row is None else _Action(*row)
+    )
+    return session.execute(query).scalar()
+
+
+def _moment(done: Note | DiscussMark | Decision) -> datetime:
+    return done.decided_at if isinstance(done, Decision) else done.created_at
 
 
 def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Undone:
@@ -158,7 +163,7 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     done = _done(session, first)
     if done is Done.CUE or (first.verdict == Verdict.EDIT and done is not Done.RETYPE):
         _keep_edit(session, first, reviewer_id=reviewer_id)
-    action, moment = str(uuid.uuid4()), now()
+    action = str(uuid.uuid4())
     rows = [
         {
             "variant_id": decision.variant_id,
@@ -167,8 +172,6 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
             "verdict": Verdict.RETRACT,
             "action_id": action,
             "retracts_id": decision.id,
-            "guideline_version": GUIDELINE_VERSION,
-            "decided_at": moment,
         }
         for decision, version in decisions
     ]

@@ -28,7 +28,7 @@ from db.engine import create_engine, explained
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.migrate import current_revision
-from db.run_folders import make_folder
+from db.run_process import make_folder
 from db.settings import Settings
 
 MANIFEST, DATABASE, ARTIFACTS = "manifest.json", "hedgerow.db", "hedgerow_data/"

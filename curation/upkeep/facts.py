@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -129,21 +129,12 @@ def _database_size(session: Session, engine: Engine) -> int | None:
 def data_folder_facts(settings: Settings) -> FolderFacts:
     """The data folder, which may not exist yet."""
     folder = settings.data_folder
-    size = sum(entry.stat(follow_symlinks=False).st_size for entry in _files(folder))
+    size = 0
+    for place, _, names in os.walk(folder, followlinks=True):
+        for name in names:
+            with suppress(FileNotFoundError):  # a run has just deleted it
+                size += os.lstat(os.path.join(place, name)).st_size
     return FolderFacts(folder, size, shutil.disk_usage(settings.home).free)
-
-
-def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All files below a folder, without those of folders that are deleted meanwhile."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _files(Path(entry.path))
-                else:
-                    yield entry
-    except (FileNotFoundError, PermissionError):
-        return
 
 
 def size_text(size: int) -> str:

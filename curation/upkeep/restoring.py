@@ -24,7 +24,7 @@ from db.engine import create_engine, writing
 from db.errors import HedgerowError
 from db.migrate import backups, current_revision, upgrade
 from db.models import Lease, Run, RunState
-from db.run_folders import make_folder
+from db.run_process import make_folder
 from db.runs import UNFINISHED
 from db.settings import Settings
 

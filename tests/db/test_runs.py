@@ -20,7 +20,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import Run, RunState
-from db.run_folders import last_log_lines, log_file
+from db.run_process import last_log_lines, log_file
 from db.runs import (
     claim,
     create_run,

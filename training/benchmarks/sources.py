@@ -22,7 +22,7 @@ from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Split
 from db.named_files import expanded, read_bytes
-from db.run_folders import make_folder
+from db.run_process import make_folder
 from training.benchmarks.catalogue import all_benchmarks, benchmark
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.file_reading import HUB, LARGEST_FILE, local

@@ -8,7 +8,7 @@ from pathlib import Path
 from curation.encoders.model_folders import BUILT_IN
 from db.errors import HedgerowError
 from db.named_files import expanded, resolved, sha256_of
-from db.run_folders import make_folder
+from db.run_process import make_folder
 from training.evaluation.general_ability import read_sts
 from training.recipe.schema import Recipe
 from training.retention.texts import read_sentences

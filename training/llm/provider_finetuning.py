@@ -28,7 +28,7 @@ from db.engine import reading
 from db.errors import HedgerowError, RunCancelled
 from db.execution import RunContext
 from db.models import Run, Split
-from db.run_folders import run_folder
+from db.run_process import run_folder
 from db.settings import Settings
 from training.llm.provider_api import (
     ENDED,

@@ -17,11 +17,11 @@ from curation.encoders.loading import check_encoder, fingerprint
 from curation.encoders.model_folders import (
     BUILT_IN,
     DEFAULT_ENCODER,
+    LOADERS,
     TRAINED_ENCODER,
     local_folder,
     resolve_encoder,
 )
-from curation.encoders.plugged_in import LOADERS
 from db.errors import HedgerowError
 from db.models import Encoder
 from db.settings import Settings

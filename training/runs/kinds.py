@@ -115,7 +115,7 @@ KINDS = (
     RunKind(
         id="corpus",
         title="Load a corpus",
-        work="curation.importing.corpus_run:work",
+        work="curation.importing.corpora:work",
         address=lambda run: _page("anchors", part="Corpora"),
         summary=summaries.loaded,
         step=StepKind.LOAD,

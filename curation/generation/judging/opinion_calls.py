@@ -39,7 +39,7 @@ from curation.generation.judging.opinion_request import (
 )
 from curation.generation.prompts import JUDGE
 from curation.taxonomy.built_in import VariantType
-from db.columns import JsonColumn
+from db.columns import JsonColumn, limited_to
 from db.errors import NothingToDo
 from db.models import (
     Anchor,
@@ -162,16 +162,15 @@ def _wanted(
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(Source, col(Source.id) == Variant.source_id)
         .join(TypeRow, _type_in_use())
-        .where(col(Variant.retired).is_(False))
+        .where(
+            col(Variant.retired).is_(False),
+            col(Variant.status) == selection.status
+            if selection.status
+            else col(Variant.status) != Status.SUPERSEDED,
+            limited_to(col(Variant.type_id), selection.types or None),
+            limited_to(col(Variant.uid), selection.variants or None),
+        )
     )
-    if selection.status is None:
-        query = query.where(col(Variant.status) != Status.SUPERSEDED)
-    else:
-        query = query.where(col(Variant.status) == selection.status)
-    if selection.types:
-        query = query.where(col(Variant.type_id).in_(selection.types))
-    if selection.variants:
-        query = query.where(col(Variant.uid).in_(selection.variants))
     if selection.flagged:
         query = query.join(Diagnostic, col(Diagnostic.variant_id) == Variant.id).where(
             col(Diagnostic.flags) != 0

@@ -15,6 +15,7 @@ from curation.release.question_pairs import Arm, QuestionPair, question_pairs
 from curation.release.triples import BATCH, Family, families, triple_rows, triples_of, uid_order
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.surface_check import ROLES, Role, role_of
+from db.columns import limited_to
 from db.models import Polarity, Release, ReleaseItem, Split
 
 StoredTable = Literal["triples", "variants", "families", "pairs"]
@@ -276,12 +277,16 @@ def _items(
     split: Split | None = None,
     ids: Sequence[int] | None = None,
 ) -> Iterator[_Item]:
-    query = select(*inspect(ReleaseItem).columns).where(col(ReleaseItem.release_id) == release_id)
-    if split is not None:
-        query = query.where(col(ReleaseItem.split) == split)
-    if ids is not None:
-        query = query.where(col(ReleaseItem.id).in_(ids))
-    query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
+    query = (
+        select(*inspect(ReleaseItem).columns)
+        .where(
+            col(ReleaseItem.release_id) == release_id,
+            limited_to(col(ReleaseItem.split), split),
+            limited_to(col(ReleaseItem.id), ids),
+        )
+        .order_by(*uid_order(session))
+        .execution_options(yield_per=BATCH)
+    )
     return iter(session.execute(query))
 
 

@@ -52,23 +52,14 @@ class VariantSelection:
             self.refresh(session)
         assert self.open is not None
         passed = set(skipped)
-        while candidates := self._first_open(passed):
+        remaining = [one for one in self.ids if one in self.open and one not in passed]
+        for start in range(0, len(remaining), _AT_ONCE):
+            candidates = remaining[start : start + _AT_ONCE]
             still = self.undecided(session, candidates)
             self.open.difference_update(set(candidates) - still)
-            for variant_id in candidates:
-                if variant_id in still:
-                    return variant_id
+            if still:
+                return next(one for one in candidates if one in still)
         return None
-
-    def _first_open(self, passed: set[int]) -> list[int]:
-        """The next few ids that were open at the last check."""
-        found: list[int] = []
-        for variant_id in self.ids:
-            if variant_id in (self.open or ()) and variant_id not in passed:
-                found.append(variant_id)
-                if len(found) == _AT_ONCE:
-                    break
-        return found
 
     def decided(self, variant_ids: Iterable[int]) -> None:
         """Remove variants that were decided on in this window."""

@@ -133,7 +133,7 @@ class JudgeFigures(NamedTuple):
     """The figures of a judge on a sample.
 
     Attributes:
-        id, name, counts: those of the judge (see ``Judge``).
+        id, name, counts: those of the judge (see ``ModelReviewer``).
         judged: the number of items with an opinion of the judge.
         types: the figures by type, in taxonomy order.
         together: the figures for all types.

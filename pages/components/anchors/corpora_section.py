@@ -4,7 +4,7 @@ import streamlit as st
 
 from curation.corpora.corpus import Corpus
 from curation.formatting import counted, duration
-from curation.importing import corpus_run
+from curation.importing import corpora as loading
 from curation.review.actions import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
@@ -25,13 +25,13 @@ def corpora() -> None:
         "Variants that nobody has reviewed are pending."
     )
     counts = count_cache.CachedCounts()
-    for state in open_project.ask(corpus_run.corpora_states):
+    for state in open_project.ask(loading.corpora_states):
         with st.container(border=True, key=f"corpus-{state.corpus.id}"):
             _one(state, counts)
     counts.follow()
 
 
-def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> None:
+def _one(state: loading.CorpusState, counts: count_cache.CachedCounts) -> None:
     corpus, run = state.corpus, state.run
     st.header(corpus.source, anchor=False)
     st.text(corpus.about)
@@ -53,7 +53,7 @@ def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> Non
         icon=":material/download:",
         type="secondary" if state.anchors else "primary",
         on_click=page_runs.ensure,
-        args=(corpus_run.KIND, corpus_run.parameters(corpus)),
+        args=(loading.KIND, loading.parameters(corpus)),
         help="Adds the sentences that are new in this version of Hedgerow. Your changes and "
         "decisions are kept."
         if state.anchors
@@ -64,7 +64,7 @@ def _one(state: corpus_run.CorpusState, counts: count_cache.CachedCounts) -> Non
     _message(corpus)
 
 
-def _here(state: corpus_run.CorpusState) -> str:
+def _here(state: loading.CorpusState) -> str:
     if not state.anchors:
         return f"None of its {state.corpus.anchors:,} anchors is loaded."
     if state.anchors == state.corpus.anchors:
@@ -89,7 +89,7 @@ def _ended(run: Run) -> None:
 
 def _accepting(corpus: Corpus, counts: count_cache.CachedCounts) -> None:
     """Accept all unflagged variants with one click; the number is shown first."""
-    number = counts.get(corpus_run.count_unflagged, corpus.id)
+    number = counts.get(loading.count_unflagged, corpus.id)
     if number is None:
         st.caption("Counting variants without a flag.")
         return
@@ -115,7 +115,7 @@ def _accept(corpus: Corpus, number: int) -> None:
     reviewer_id = current_user.reviewer_id()
     assert reviewer_id is not None  # the button is only shown to a reviewer
     with st.spinner(f"Accepting {counted(number, 'variant')}."):
-        done = open_project.tell(corpus_run.accept_unflagged, corpus.id, reviewer_id=reviewer_id)
+        done = open_project.tell(loading.accept_unflagged, corpus.id, reviewer_id=reviewer_id)
     count_cache.forget()
     if done.action_id is not None:  # otherwise this is a second click
         st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)

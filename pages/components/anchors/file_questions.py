@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from curation.editing.attributes import MAX_GENRE, MAX_LANGUAGE
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.anchor_preview import Fate, Preview
-from curation.importing.anchor_storing import MAX_LICENCE, MAX_SOURCE
+from curation.importing.anchor_rows import MAX_LICENCE, MAX_SOURCE
 from curation.importing.anchors import COLUMNS, FIELDS, Plan, attribute_columns
 from curation.importing.labels import MEANINGS, LabelledTable
 from curation.importing.originals import FAULTS, guess_columns

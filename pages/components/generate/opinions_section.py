@@ -329,7 +329,7 @@ def _agreement(counts: count_cache.CachedCounts) -> None:
             for verdict in (Verdict.ACCEPT, Verdict.EDIT, Verdict.REJECT)
         )
         st.text(
-            f"{judge.name} · {counted(judge.opinions, 'opinion')} · {state}"
+            f"{judge.name} · {counted(judge.decisions, 'opinion')} · {state}"
             + (f"\nIt would {accepts}, {edits} and {rejects}." if verdicts else "")
         )
         scores.agreement_table(counts, judge.id, key=f"agreement-{judge.id}")

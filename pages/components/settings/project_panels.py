@@ -5,7 +5,7 @@ import streamlit as st
 from curation.decisions.roles import Role
 from curation.diagnostics import measuring, model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
-from curation.diagnostics.opinions import judges
+from curation.diagnostics.opinions import ModelReviewer, judges, model_reviewers
 from curation.encoders.registered import known_encoders
 from curation.formatting import counted
 from curation.overview.project_settings import (
@@ -163,7 +163,7 @@ def _models(counts: count_cache.CachedCounts) -> None:
             "A model's verdict counts for variants that no person has decided on. If you switch a "
             "model off, its decisions are kept but do not count."
         )
-        models = open_project.ask(model_verdicts.model_reviewers)
+        models = open_project.ask(model_reviewers)
         if not models:
             st.text("No model has reviewed yet.")
         judging = {judge.id for judge in open_project.ask(judges)}
@@ -171,7 +171,7 @@ def _models(counts: count_cache.CachedCounts) -> None:
             _model(model, counts if model.id in judging else None)
 
 
-def _model(model: model_verdicts.ModelReviewer, counts: count_cache.CachedCounts | None) -> None:
+def _model(model: ModelReviewer, counts: count_cache.CachedCounts | None) -> None:
     """Show a model with its switch, and its agreement with people if it gives opinions."""
     key = f"one-line-model-{model.id}"
     with st.container(horizontal=True, vertical_alignment="center", key=key):
@@ -221,7 +221,7 @@ def _ask(model_id: int | None) -> None:
     st.session_state[_ASKED] = model_id
 
 
-def _switch(model: model_verdicts.ModelReviewer, counts: bool) -> None:
+def _switch(model: ModelReviewer, counts: bool) -> None:
     """Switch at once if that is fast, otherwise in the background."""
     st.session_state[_ASKED] = None
     if model.decisions > model_verdicts.AT_ONCE:

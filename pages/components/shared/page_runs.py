@@ -17,8 +17,7 @@ from curation.formatting import duration
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.run_folders import last_log_lines
-from db.run_process import start_process
+from db.run_process import last_log_lines, start_process
 from db.runs import (
     UNFINISHED,
     create_run,

@@ -16,7 +16,7 @@ from curation.release.question_pairs import ARMS
 from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.run_folders import run_folder
+from db.run_process import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics
 from pages.components.shared import formatting, links, model_choice, page_runs
 from pages.components.shared.charts import plot

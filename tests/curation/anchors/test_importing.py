@@ -37,16 +37,10 @@ from curation.editing.own_types import (
 )
 from curation.editing.type_drafts import OwnType
 from curation.generation.prompts import types_of
-from curation.importing import anchor_storing
+from curation.importing import anchor_rows
 from curation.importing.anchor_preview import Fate, Preview, preview
-from curation.importing.anchor_storing import (
-    About,
-    Added,
-    PairedTexts,
-    add_anchors,
-    check_source,
-    earlier_import,
-)
+from curation.importing.anchor_rows import About, check_source
+from curation.importing.anchor_storing import Added, PairedTexts, add_anchors, earlier_import
 from curation.importing.anchors import (
     AddAnchors,
     AnchorFile,
@@ -394,7 +388,7 @@ def test_the_same_file_twice_adds_nothing_and_is_reported(session: Session) -> N
 def test_a_failure_in_the_middle_leaves_nothing(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anchor_storing, "_WORDING", "INSERT INTO nowhere VALUES ({})")
+    monkeypatch.setattr(anchor_rows, "_WORDING", "INSERT INTO nowhere VALUES ({})")
     with pytest.raises(Exception, match="nowhere"), writing(engine) as session:
         enter(session, "The bridge is safe.")
     with reading(engine) as session:
@@ -628,7 +622,7 @@ def test_no_model_is_asked_to_write_them(session: Session) -> None:
 def test_large_numbers_wait_for_the_next_diagnostics_run(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.importing.original_storing.MEASURED_AT_ONCE", 4)
+    monkeypatch.setattr("curation.importing.anchor_storing.MEASURED_AT_ONCE", 4)
     assert load(session).originals.measured is False and count_without_measures(session) == 5
 
 

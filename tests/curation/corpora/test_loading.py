@@ -18,11 +18,13 @@ from curation.content_uids import anchor_uid, canonical, in_pending_fifth
 from curation.corpora.corpus import CORPORA, STARTER, Corpus
 from curation.decisions.reviewers import is_reserved
 from curation.diagnostics.measuring import measure_variants
-from curation.diagnostics.model_verdicts import model_reviewers, switch
+from curation.diagnostics.model_verdicts import switch
+from curation.diagnostics.opinions import model_reviewers
 from curation.editing.anchors import correct_anchor
-from curation.importing import corpus_run
+from curation.importing import corpora
 from curation.importing.anchor_preview import preview
-from curation.importing.anchor_storing import About, add_anchors
+from curation.importing.anchor_rows import About
+from curation.importing.anchor_storing import add_anchors
 from curation.importing.corpora import (
     KIND,
     Families,
@@ -173,7 +175,7 @@ def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
     add_some(session, corpus)
     measure_variants(session, [v.id for v in add_family(session, "The lamp is lit.").values()])
     ada, before = person(session, "Ada"), statuses(session)
-    rule = corpus_run.unflagged(corpus)
+    rule = corpora.unflagged(corpus)
     applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
     assert applied.matches.total > 100
     query = (

@@ -216,7 +216,7 @@ def test_it_is_asked_again_about_what_it_has_judged(judging: Runs, sample: Sampl
     assert judging.judge(selection=selection)["done"] == 3
     assert judging.judge(selection=selection, repeats=2, temperature=0.5)["done"] == 6
     (judge,) = judging.read(judges)
-    assert judge.opinions == 3
+    assert judge.decisions == 3
     found = judging.read(consistencies, sample)[judge.id]
     assert (found.items, found.answers, found.same, found.unanimous) == (3, 6, 1.0, 3)
 

@@ -14,7 +14,6 @@ from curation.diagnostics.model_verdicts import (
     agreement,
     apply_switch,
     find_model,
-    model_reviewers,
     plan_switch,
     together,
     verdict_counts,
@@ -24,6 +23,7 @@ from curation.diagnostics.opinions import (
     has_opinions,
     judge_name,
     judges,
+    model_reviewers,
     opinions_of,
     show_opinions,
 )

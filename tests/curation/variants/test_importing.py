@@ -17,7 +17,7 @@ from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.editing.own_types import add_type, retire_type
 from curation.editing.type_drafts import OwnType
 from curation.importing import variants
-from curation.importing.anchor_storing import About
+from curation.importing.anchor_rows import About
 from curation.importing.staged import Staged
 from curation.importing.variant_choices import Choices
 from curation.importing.variant_entries import LeftOut

@@ -16,14 +16,14 @@ from cli.serve import OPTIONS
 from curation.corpora.corpus import CORPORA
 from curation.diagnostics import measuring
 from curation.generation.request import Which
-from curation.importing import corpus_run
+from curation.importing import corpora
 from curation.importing.anchor_preview import preview
+from curation.importing.anchor_rows import About
 from curation.importing.anchor_storing import KIND as ADD_ANCHORS
-from curation.importing.anchor_storing import About, add_anchors
+from curation.importing.anchor_storing import add_anchors
 from curation.importing.column_roles import Field, Unclear
 from curation.importing.corpora import KIND as LOAD_CORPUS
-from curation.importing.corpora import add_families, missing_families
-from curation.importing.corpus_run import count_unflagged
+from curation.importing.corpora import add_families, count_unflagged, missing_families
 from curation.importing.labels import read_pasted
 from curation.importing.sample import lengths
 from curation.importing.variants import KIND as IMPORT
@@ -193,7 +193,7 @@ def some_loaded(app_engine: Engine) -> Engine:
     """A project with the first sentences of a corpus."""
     with writing(app_engine) as session:
         seed_taxonomy(session)
-        run = create_run(session, kind=LOAD_CORPUS, parameters=corpus_run.parameters(CORPUS))
+        run = create_run(session, kind=LOAD_CORPUS, parameters=corpora.parameters(CORPUS))
         few = dict([*missing_families(session, CORPUS).items()][:20])
         added = add_families(session, CORPUS, few, run_id=run.id)
         result = {"source": CORPUS.source, "accepted": 0, **added._asdict()}
@@ -242,7 +242,7 @@ def test_a_load_under_way_or_stopped_elsewhere_is_shown(
 ) -> None:
     values = {"state": state, "attempt": 1, "step": 500, "total": 2000, "message": "The disk."}
     with writing(some_loaded) as session:
-        run = create_run(session, kind=LOAD_CORPUS, parameters=corpus_run.parameters(CORPUS))
+        run = create_run(session, kind=LOAD_CORPUS, parameters=corpora.parameters(CORPUS))
         run.sqlmodel_update(values)
     app = opened(open_page)
     assert fact in page_text(app)

@@ -8,7 +8,7 @@ from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_E
 from db.engine import writing
 from db.execution import execute
 from db.models import Encoder, RunState
-from db.run_folders import run_folder
+from db.run_process import run_folder
 from db.runs import get_run
 from db.settings import load_settings
 from pages.components.shared.shell.open_project import ask

@@ -20,7 +20,7 @@ from db import run_process
 from db.columns import now
 from db.engine import writing
 from db.models import Run, RunState, Split
-from db.run_folders import log_file
+from db.run_process import log_file
 from db.runs import create_run, get_run, list_runs
 from db.settings import HUB_TOKEN, load_settings
 from pages.components.shared import page_runs

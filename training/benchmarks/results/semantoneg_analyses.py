@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.content_uids import words_of
 from curation.encoders.model_folders import TRAINED_ENCODER
 from curation.formatting import counted
-from curation.importing.corpus_texts import anchors_with_variants
+from curation.importing.second_review import anchors_with_variants
 from db.errors import HedgerowError
 from db.models import Encoder, Release, ReleaseItem
 from training.benchmarks.definition import ItemResult, PartMark, metric_of

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy.orm import Session
 
 from curation.encoders.checkpoint_files import writes_text
-from curation.encoders.model_folders import encoder_folder
-from curation.encoders.plugged_in import is_plugged_in
+from curation.encoders.model_folders import encoder_folder, is_plugged_in
 from curation.generation.prompts import MeasuringName
 from curation.generation.request import Budget
 from curation.generation.run import chat_model

@@ -20,8 +20,7 @@ from curation.encoders.checkpoint_files import (
     saved_as,
     writes_text,
 )
-from curation.encoders.model_folders import encoder_folder
-from curation.encoders.plugged_in import is_plugged_in
+from curation.encoders.model_folders import encoder_folder, is_plugged_in
 from curation.plug_ins import PlugInGroup, PlugIns, failures_of
 from db.errors import HedgerowError, first_line
 from training.benchmarks.definition import Asks, Question
