@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from curation.anchors.search import Hit, variant_hits
 from curation.content_uids import UID_LENGTH
-from curation.decisions.storing import chunks
+from curation.decisions.storing import rows_with
 from curation.encoders.embeddings import encode_distinct
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
 from curation.encoders.registered import encoder_source, register_encoder
@@ -81,16 +81,12 @@ def similar_variants(
 
 def _in_use(session: Session, uids: dict[str, float], *, anchor_id: int) -> dict[str, int]:
     """The ids, by uid, of the variants that are in use and have another anchor."""
-    found: dict[str, int] = {}
-    for some in chunks(uids):
-        query = select(col(Variant.uid), col(Variant.id)).where(
-            col(Variant.uid).in_(some),
-            col(Variant.anchor_id) != anchor_id,
-            col(Variant.retired).is_(False),
-            col(Variant.status) != Status.SUPERSEDED,
-        )
-        found |= dict(session.execute(query).all())
-    return found
+    query = select(col(Variant.uid), col(Variant.id)).where(
+        col(Variant.anchor_id) != anchor_id,
+        col(Variant.retired).is_(False),
+        col(Variant.status) != Status.SUPERSEDED,
+    )
+    return dict(rows_with(session, query, col(Variant.uid), uids))
 
 
 # -- Embeddings of variants in one file per encoder, with one record per variant ------------------

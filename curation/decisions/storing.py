@@ -1,11 +1,11 @@
 """Store decisions and keep each variant's status in agreement with them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -14,7 +14,7 @@ from curation.decisions.reviewers import person_id_now
 from curation.decisions.roles import Role, require
 from curation.decisions.status import Standing, Vote, standing_of, status_of
 from curation.taxonomy.built_in import GUIDELINE_VERSION
-from db.columns import now
+from db.columns import Columns, now
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
@@ -71,6 +71,22 @@ def chunks(ids: Iterable[_Id], size: int = CHUNK) -> Iterable[list[_Id]]:
     ordered = sorted(set(ids))
     for start in range(0, len(ordered), size):
         yield ordered[start : start + size]
+
+
+def rows_with(
+    session: Session,
+    query: Select[*Columns],
+    column: Any,
+    values: Iterable[_Id],
+    *,
+    at_once: int = CHUNK,
+) -> Iterator[Row[*Columns]]:
+    """The rows of a query whose column has one of these values, read ``at_once`` values at a time.
+
+    So the values, which can be any number, fit into the parameters of a statement.
+    """
+    for some in chunks(values, at_once):
+        yield from session.execute(query.where(column.in_(some)))
 
 
 def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[StatusChange]:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import RANDOM_SALT, bucket
-from curation.decisions.storing import CHUNK, chunks
+from curation.decisions.storing import CHUNK, rows_with
 from db.columns import now
 from db.models import Variant
 
@@ -63,11 +63,8 @@ def ids_by_uid(session: Session, uids: Iterable[str], *, at_once: int = CHUNK) -
     Args:
         at_once: the number of uids per query.
     """
-    found: dict[str, int] = {}
-    for some in chunks(uids, at_once):
-        query = select(col(Variant.uid), col(Variant.id)).where(col(Variant.uid).in_(some))
-        found |= dict(session.execute(query).all())
-    return found
+    query = select(col(Variant.uid), col(Variant.id))
+    return dict(rows_with(session, query, col(Variant.uid), uids, at_once=at_once))
 
 
 PERSON = "person"

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
-from curation.decisions.storing import CHUNK, chunks
+from curation.decisions.storing import CHUNK, chunks, rows_with
 from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
 from curation.diagnostics.queue_order import (
@@ -134,12 +134,11 @@ def _measure_chunk(
 def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
     """Return (id, text) of all variants of each anchor that no edit has replaced."""
     found: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    for ids in chunks(anchor_ids):
-        query = select(col(Variant.anchor_id), col(Variant.id), col(Variant.text)).where(
-            col(Variant.anchor_id).in_(ids), col(Variant.status) != Status.SUPERSEDED
-        )
-        for anchor_id, variant_id, text in session.execute(query):
-            found[anchor_id].append((variant_id, text))
+    query = select(col(Variant.anchor_id), col(Variant.id), col(Variant.text)).where(
+        col(Variant.status) != Status.SUPERSEDED
+    )
+    for anchor_id, key, text in rows_with(session, query, col(Variant.anchor_id), anchor_ids):
+        found[anchor_id].append((key, text))
     return found
 
 

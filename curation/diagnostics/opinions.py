@@ -27,7 +27,7 @@ from curation.decisions.reviewers import (
     ensure_reviewer,
     get_reviewer,
 )
-from curation.decisions.storing import chunks, refresh_status
+from curation.decisions.storing import refresh_status, rows_with
 from curation.diagnostics.queue_order import refresh_priority
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from db.columns import now
@@ -160,13 +160,11 @@ def store_opinions(session: Session, opinions: Sequence[NewOpinion], *, reviewer
 
 
 def _known(session: Session, variant_ids: list[int], reviewer_id: int) -> set[tuple[int, int]]:
-    found: set[tuple[int, int]] = set()
-    for ids in chunks(variant_ids):
-        query = select(col(Opinion.variant_id), col(Opinion.since_version)).where(
-            col(Opinion.variant_id).in_(ids), col(Opinion.reviewer_id) == reviewer_id
-        )
-        found.update((variant, since) for variant, since in session.execute(query))
-    return found
+    query = select(col(Opinion.variant_id), col(Opinion.since_version)).where(
+        col(Opinion.reviewer_id) == reviewer_id
+    )
+    found = rows_with(session, query, col(Opinion.variant_id), variant_ids)
+    return {(variant, since) for variant, since in found}
 
 
 def _decision(opinion: NewOpinion, reviewer_id: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import RANDOM_SALT, bucket, variant_uid
-from curation.decisions.storing import chunks
+from curation.decisions.storing import rows_with
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
 from curation.generation.calls import Call
@@ -121,30 +121,25 @@ def _anchors(session: Session, anchor_ids: Sequence[int]) -> dict[int, tuple[int
 
     No anchor can be retired before this transaction ends.
     """
-    found: dict[int, tuple[int, bool]] = {}
-    for some in chunks(sorted(set(anchor_ids))):
-        query = (
-            select(col(Anchor.id), col(Anchor.source_id), col(Anchor.retired_at))
-            .where(col(Anchor.id).in_(some))
-            .order_by(col(Anchor.id))
-            .with_for_update(read=True, key_share=True)
-        )
-        for key, source_id, moment in session.execute(query):
-            found[key] = source_id, moment is not None
-    return found
+    query = (
+        select(col(Anchor.id), col(Anchor.source_id), col(Anchor.retired_at))
+        .order_by(col(Anchor.id))
+        .with_for_update(read=True, key_share=True)
+    )
+    found = rows_with(session, query, col(Anchor.id), anchor_ids)
+    return {key: (source_id, moment is not None) for key, source_id, moment in found}
 
 
 def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
     """Return the attempts that continue the stored state of their calls."""
-    made: dict[int, int] = {}
-    for some in chunks(attempt.call.id for attempt in attempts):  # always locked in the same order
-        query = (
-            select(col(ModelCall.id), col(ModelCall.attempts))
-            .where(col(ModelCall.id).in_(some), col(ModelCall.state) == CallState.OPEN)
-            .order_by(col(ModelCall.id))
-            .with_for_update()  # SQLite has a single writer anyway
-        )
-        made |= dict(session.execute(query).all())
+    query = (
+        select(col(ModelCall.id), col(ModelCall.attempts))
+        .where(col(ModelCall.state) == CallState.OPEN)
+        .order_by(col(ModelCall.id))  # always locked in the same order
+        .with_for_update()  # SQLite has a single writer anyway
+    )
+    calls = [attempt.call.id for attempt in attempts]
+    made = dict(rows_with(session, query, col(ModelCall.id), calls))
     new = []
     for attempt in attempts:
         if made.get(attempt.call.id, attempt.number) < attempt.number:

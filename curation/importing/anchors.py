@@ -272,8 +272,25 @@ def planned_in(
     named_source = request.source or file.source[:MAX_SOURCE]
     about = About(named_source, request.licence, request.genre, request.language)
     source = check_source(session, about)
-    shown = known.preview if known else _preview(session, table, columns, about)
-    paired = known.originals if known else _paired(session, table, columns, about, shown)
+    if known:
+        shown, paired = known.preview, known.originals
+    else:
+        shown = preview(
+            session,
+            table,
+            column=columns.sentences,
+            attributes=columns.attributes,
+            language=about.language,
+        )
+        paired = read_originals(
+            session,
+            table,
+            shown,
+            sentence=columns.sentences,
+            columns=columns.originals,
+            source=about.source,
+            language=about.language,
+        )
     rows = shown.chosen(
         suspicious=request.include_suspicious, sample=request.sample, seed=request.seed
     )
@@ -287,30 +304,6 @@ def planned_in(
         moved=moved(own, of_rows),
         originals=paired,
         earlier=earlier_import(session, table.content_hash),
-    )
-
-
-def _preview(session: Session, table: LabelledTable, columns: Columns, about: About) -> Preview:
-    return preview(
-        session,
-        table,
-        column=columns.sentences,
-        attributes=columns.attributes,
-        language=about.language,
-    )
-
-
-def _paired(
-    session: Session, table: LabelledTable, columns: Columns, about: About, shown: Preview
-) -> Originals:
-    return read_originals(
-        session,
-        table,
-        shown,
-        sentence=columns.sentences,
-        columns=columns.originals,
-        source=about.source,
-        language=about.language,
     )
 
 

@@ -24,7 +24,7 @@ from curation.content_uids import (
 )
 from curation.corpora.corpus import CORPORA, Corpus
 from curation.decisions.reviewers import ensure_reviewer
-from curation.decisions.storing import bulk_store_decisions, chunks
+from curation.decisions.storing import bulk_store_decisions, rows_with
 from curation.decisions.variant_rows import ids_by_uid
 from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
@@ -240,43 +240,38 @@ def _is_closed(past: Iterable[_Past], corpus: Corpus) -> bool:
 
 def _found(session: Session, column: Any, wanted: Iterable[Any]) -> dict[Any, _Found]:
     """The variants in use with these values in the column, if their anchors are uncorrected."""
-    found: dict[Any, _Found] = {}
-    for some in chunks(wanted):
-        query = (
-            select(
-                column,
-                col(Variant.id),
-                col(Variant.anchor_id),
-                col(Variant.version),
-                col(Variant.cue),
-            )
-            .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-            .where(
-                column.in_(some),
-                col(Variant.retired).is_(False),
-                col(Anchor.retired_at).is_(None),
-                col(Anchor.revision) == 1,
-            )
+    query = (
+        select(
+            column,
+            col(Variant.id),
+            col(Variant.anchor_id),
+            col(Variant.version),
+            col(Variant.cue),
         )
-        found |= {key: _Found(*row) for key, *row in session.execute(query)}
-    return found
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .where(
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+            col(Anchor.revision) == 1,
+        )
+    )
+    return {key: _Found(*row) for key, *row in rows_with(session, query, column, wanted)}
 
 
 def _past(session: Session, variant_ids: Iterable[int]) -> dict[int, list[_Past]]:
     found: dict[int, list[_Past]] = defaultdict(list)
-    for some in chunks(variant_ids):
-        query = (
-            select(
-                col(Decision.variant_id),
-                col(Reviewer.name),
-                col(Reviewer.kind) == ReviewerKind.PERSON,
-                col(Decision.verdict),
-                col(Decision.child_id),
-            )
-            .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
-            .where(col(Decision.variant_id).in_(some))
-            .order_by(col(Decision.id))
+    query = (
+        select(
+            col(Decision.variant_id),
+            col(Reviewer.name),
+            col(Reviewer.kind) == ReviewerKind.PERSON,
+            col(Decision.verdict),
+            col(Decision.child_id),
         )
-        for variant_id, name, is_person, verdict, child_id in session.execute(query):
-            found[variant_id].append(_Past(name, is_person, verdict, child_id))
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
+        .order_by(col(Decision.id))
+    )
+    rows = rows_with(session, query, col(Decision.variant_id), variant_ids)
+    for variant_id, name, is_person, verdict, child_id in rows:
+        found[variant_id].append(_Past(name, is_person, verdict, child_id))
     return found

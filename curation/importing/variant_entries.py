@@ -1,7 +1,7 @@
 """Parses a row of a table: an anchor, its variants, and a verdict on them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -25,6 +25,14 @@ MAX_NOTE = 1_000
 """Maximum characters of a note; the rest is cut off."""
 
 MAX_PROVIDER, MAX_MODEL = 80, 200
+
+
+_NAMES = {
+    Role.SOURCE: ("source", MAX_SOURCE),
+    Role.LICENCE: ("licence", MAX_LICENCE),
+    Role.REVIEWER: ("reviewer's name", MAX_NAME),
+}
+"""Roles of columns with names: what they name, and the maximum number of characters."""
 
 
 class LeftOut(StrEnum):
@@ -171,9 +179,8 @@ class EntryReader:
         return [*entries, Entry(anchor, own, None, faults)] if own or faults else entries
 
     def _anchor(self, row: Row, uid: str, text: str) -> FileAnchor:
-        source = self._value(row, Role.SOURCE, _source)
-        licence = self._value(row, Role.LICENCE, _licence)
-        own = (self._value(row, Role(name), check) for name, check in CHECKS.items())
+        source, licence = self._value(row, Role.SOURCE), self._value(row, Role.LICENCE)
+        own = (self._value(row, Role(name)) for name in CHECKS)
         return FileAnchor(uid, text, source, licence, Attributes(*own))
 
     def _variants(
@@ -194,7 +201,7 @@ class EntryReader:
                 left_out.append(fault)
                 continue
             self.changed.update(changes(raw, text))
-            cue = self._value(row, Role.CUE, _cue)
+            cue = self._value(row, Role.CUE)
             provider = short(self._cell(row, Role.PROVIDER), longest=MAX_PROVIDER)
             model = short(self._cell(row, Role.MODEL), longest=MAX_MODEL)
             found.append(FileVariant(kind, text, cue or None, provider, model))
@@ -222,20 +229,20 @@ class EntryReader:
             place=row.place,
             column=column,
         )
-        reviewer = self._value(row, Role.REVIEWER, _reviewer)
+        reviewer = self._value(row, Role.REVIEWER)
         return FileVerdict(reviewer, "person", found) if found else None
 
     def _cell(self, row: Row, role: Role) -> Any:
         column = self._columns.get(role)
         return row.cells.get(column) if column is not None else None
 
-    def _value(self, row: Row, role: Role, check: Callable[[str], str]) -> str:
+    def _value(self, row: Row, role: Role) -> str:
         """Return the checked value of a cell; '' if there is none."""
         value = cell_text(self._cell(row, role))
         if not value:
             return ""
         try:
-            return self._checked(role, value, check)
+            return self._checked(role, value)
         except HedgerowError as error:
             where = f"{row.place} in {quoted(self._columns[role])}"
             raise HedgerowError(f"On {where}: {error}") from None
@@ -246,8 +253,19 @@ def _each(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _checked(role: Role, value: str, check: Callable[[str], str]) -> str:
-    return check(value)
+def _checked(role: Role, value: str) -> str:
+    """The value of a cell in this role, in its stored form."""
+    if role is Role.CUE:
+        return checked_cue(value) or ""
+    if role in CHECKS:
+        return CHECKS[role](value)
+    what, longest = _NAMES[role]
+    clean = canonical(value)
+    if len(clean) > longest:
+        raise HedgerowError(
+            f"Expected a {what} of at most {longest} characters, found {len(clean):,}; shorten it."
+        )
+    return clean
 
 
 def _anchored(raw: str) -> tuple[str, str, LeftOut | None]:
@@ -272,28 +290,3 @@ def _readable(raw: Any, anchor: str) -> tuple[str, LeftOut | None]:
     if not text or len(text) > MAX_TEXT:
         return "", LeftOut.NOT_TEXT
     return text, LeftOut.SAME if text == anchor else None
-
-
-def _source(value: str) -> str:
-    return _of_length(value, "source", MAX_SOURCE)
-
-
-def _licence(value: str) -> str:
-    return _of_length(value, "licence", MAX_LICENCE)
-
-
-def _reviewer(value: str) -> str:
-    return _of_length(value, "reviewer's name", MAX_NAME)
-
-
-def _cue(value: str) -> str:
-    return checked_cue(value) or ""
-
-
-def _of_length(value: str, what: str, longest: int) -> str:
-    clean = canonical(value)
-    if len(clean) > longest:
-        raise HedgerowError(
-            f"Expected a {what} of at most {longest} characters, found {len(clean):,}; shorten it."
-        )
-    return clean

@@ -12,7 +12,7 @@ from sqlmodel import col
 from curation.content_uids import canonical, variant_uid
 from curation.decisions.history import not_retracted
 from curation.decisions.reviewers import LABELS, get_reviewer, person_id_now
-from curation.decisions.storing import chunks
+from curation.decisions.storing import rows_with
 from curation.editing.attributes import moved, splits
 from curation.importing.cells import Judged
 from curation.importing.originals import KnownAnchor, known_anchors
@@ -249,26 +249,19 @@ def _plan_verdicts(
 
 def _unusable(session: Session, uids: Collection[str]) -> dict[str, LeftOut]:
     """Return uid → why it gets no variants: a retired anchor, or only an earlier text."""
-    found: dict[str, LeftOut] = {}
-    for some in chunks(uids):
-        query = (
-            select(col(AnchorRevision.text_uid), col(Anchor.retired_at).is_not(None))
-            .join(Anchor, col(Anchor.id) == col(AnchorRevision.anchor_id))
-            .where(col(AnchorRevision.text_uid).in_(some))
-        )
-        for uid, is_retired in session.execute(query):
-            found[uid] = LeftOut.RETIRED if is_retired else LeftOut.EARLIER_REVISION
-    return found
+    query = select(col(AnchorRevision.text_uid), col(Anchor.retired_at).is_not(None)).join(
+        Anchor, col(Anchor.id) == col(AnchorRevision.anchor_id)
+    )
+    return {
+        uid: LeftOut.RETIRED if is_retired else LeftOut.EARLIER_REVISION
+        for uid, is_retired in rows_with(session, query, col(AnchorRevision.text_uid), uids)
+    }
 
 
 def _variants_here(session: Session, uids: Iterable[str]) -> dict[str, VariantHere]:
-    found: dict[str, VariantHere] = {}
-    columns = (col(Variant.uid), col(Variant.id), col(Variant.version), col(Variant.status))
-    for some in chunks(uids):
-        query = select(*columns).where(col(Variant.uid).in_(some))
-        for uid, id_, version, status in session.execute(query):
-            found[uid] = VariantHere(id_, version, status)
-    return found
+    query = select(col(Variant.uid), col(Variant.id), col(Variant.version), col(Variant.status))
+    found = rows_with(session, query, col(Variant.uid), uids)
+    return {uid: VariantHere(id_, version, status) for uid, id_, version, status in found}
 
 
 def _leave_out_known(session: Session, plan: Plan) -> None:
@@ -293,12 +286,10 @@ def _given(session: Session, variant_ids: Iterable[int]) -> set[tuple[int, int, 
 
     This includes verdicts before a later one by the same reviewer.
     """
-    found: set[tuple[int, int, Verdict]] = set()
-    for some in chunks(variant_ids):
-        query = (
-            select(col(Decision.variant_id), person_id_now(), col(Decision.verdict))
-            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-            .where(col(Decision.variant_id).in_(some), not_retracted())
-        )
-        found.update((row[0], row[1], row[2]) for row in session.execute(query))
-    return found
+    query = (
+        select(col(Decision.variant_id), person_id_now(), col(Decision.verdict))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .where(not_retracted())
+    )
+    found = rows_with(session, query, col(Decision.variant_id), variant_ids)
+    return {(variant_id, person, verdict) for variant_id, person, verdict in found}

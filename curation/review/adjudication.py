@@ -20,7 +20,7 @@ from curation.anchors.revisions import is_bundled, of_current_revision
 from curation.decisions.history import is_settlement, not_retracted
 from curation.decisions.reviewers import person_id_now, shown_name
 from curation.decisions.shown_card import ShownCard, find_variant, shown
-from curation.decisions.storing import chunks, counts_still
+from curation.decisions.storing import chunks, counts_still, rows_with
 from curation.review.gold.items import gold_items
 from curation.review.queue import Queue, in_queue
 from db.columns import limited_to
@@ -332,15 +332,14 @@ def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
         for variant in variants
         if variant.status not in (Status.PENDING, Status.CONFLICT) and not variant.model_only
     ]
-    for ids in chunks(decided):
-        query = (
-            select(col(Decision.variant_id))
-            .join(Variant, col(Variant.id) == col(Decision.variant_id))
-            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-            .where(col(Decision.variant_id).in_(ids), is_settlement())
-        )
-        found.update(session.execute(query).scalars())
-    return frozenset(found)
+    query = (
+        select(col(Decision.variant_id))
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .where(is_settlement())
+    )
+    settlements = rows_with(session, query, col(Decision.variant_id), decided)
+    return frozenset(found | {variant_id for (variant_id,) in settlements})
 
 
 def shown_to_settle(session: Session, uid: str) -> ShownCard:

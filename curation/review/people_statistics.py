@@ -3,7 +3,8 @@
 Pages show them to leads only.
 """
 
-from collections import defaultdict
+import statistics
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from sqlmodel import col
 from curation.decisions.coefficients import FEWEST, Estimate
 from curation.decisions.history import decisions_with, is_persons_reading, not_retracted
 from curation.decisions.reviewers import person_id_now, reviewer_names
-from curation.decisions.storing import chunks, counts_still
+from curation.decisions.storing import counts_still, rows_with
 from curation.review.agreement.figures import as_text
 from curation.review.agreement.overlap import Overlap, on_gold
 from curation.review.browser_window.queue_position import PAUSE_SECONDS
@@ -102,7 +103,7 @@ def person_figures(session: Session) -> list[PersonFigures]:
     found = []
     for person in everybody:
         accepted = verdicts.get(person, {})
-        tenths = times.get(person, {})
+        tenths = times.get(person, Counter())
         number, score = practised.get(person, (0, Score(0, 0)))
         found.append(
             PersonFigures(
@@ -110,8 +111,8 @@ def person_figures(session: Session) -> list[PersonFigures]:
                 name=names[person],
                 decisions=sum(one.of for one in accepted.values()),
                 accepted=accepted,
-                seconds=_median(tenths),
-                timed=sum(tenths.values()),
+                seconds=statistics.median(tenths.elements()) / _TENTHS if tenths else None,
+                timed=tenths.total(),
                 gold=gold.get(person, Share()),
                 adjudicated=settled.get(person, Share()),
                 practice_round=number,
@@ -147,7 +148,7 @@ def _verdicts(session: Session) -> dict[int, dict[str, Share]]:
     }
 
 
-def _times(session: Session) -> dict[int, dict[int, int]]:
+def _times(session: Session) -> dict[int, Counter[int]]:
     """By person: tenths of a second from showing to decision → actions."""
     seconds = seconds_between(col(Decision.shown_at), col(Decision.decided_at))
     tenths = whole(seconds * _TENTHS + 0.5)
@@ -160,23 +161,10 @@ def _times(session: Session) -> dict[int, dict[int, int]]:
         )
         .group_by(person_id_now(), tenths)
     )
-    found: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    found: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for person, tenth, number in session.execute(query):
         found[person][tenth] = number
     return found
-
-
-def _median(tenths: Mapping[int, int]) -> float | None:
-    """The median in seconds, from a count of decisions per tenth of a second."""
-    total = sum(tenths.values())
-    if not total:
-        return None
-    middle = {(total - 1) // 2, total // 2}
-    before, found = 0, []
-    for tenth in sorted(tenths):
-        found += [tenth for place in middle if before <= place < before + tenths[tenth]]
-        before += tenths[tenth]
-    return sum(found) / len(found) / _TENTHS
 
 
 def _on_gold(session: Session) -> dict[int, Share]:
@@ -196,21 +184,24 @@ def _gold_answers(session: Session) -> dict[tuple[int, int], bool]:
     """(person, gold item) → whether the verdict matches."""
     items = {item.variant_id: item for item in gold_items(session, use=GoldUse.MIXED)}
     latest: dict[tuple[int, int], bool] = {}
-    for ids in chunks(items):
-        query = decisions_with(
+    query = (
+        decisions_with(
             col(Decision.id), col(Decision.variant_id), person_id_now(), col(Decision.verdict)
-        ).where(
-            col(Decision.variant_id).in_(ids),
+        )
+        .where(
             col(Reviewer.kind) == ReviewerKind.PERSON,
             col(Decision.blind),
             ~col(Decision.adjudicates),
             not_retracted(),
             counts_still(),
         )
-        for key, variant_id, person, verdict in session.execute(query.order_by(col(Decision.id))):
-            item = items[variant_id]
-            if key > item.id and person != item.maker_id:
-                latest[person, variant_id] = item.is_matched_by(verdict)
+        .order_by(col(Decision.id))
+    )
+    rows: Iterator[Any] = rows_with(session, query, col(Decision.variant_id), items)
+    for key, variant_id, person, verdict in rows:
+        item = items[variant_id]
+        if key > item.id and person != item.maker_id:
+            latest[person, variant_id] = item.is_matched_by(verdict)
     return latest
 
 
@@ -221,31 +212,24 @@ def _before_settlement(session: Session) -> dict[int, Share]:
     are left out. An edit counts as a rejection, as in the agreement. Verdicts on gold items are
     counted only there.
     """
-    query = (
-        decisions_with(
-            col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
-        )
-        .where(
-            col(Decision.adjudicates),
-            col(Reviewer.kind) == ReviewerKind.PERSON,
-            not_retracted(),
-            counts_still(),
-        )
-        .order_by(col(Decision.id))
+    every = decisions_with(
+        col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
+    ).order_by(col(Decision.id))
+    query = every.where(
+        col(Decision.adjudicates),
+        col(Reviewer.kind) == ReviewerKind.PERSON,
+        not_retracted(),
+        counts_still(),
     )
     settlements = {row[0]: tuple(row[1:]) for row in session.execute(query)}
     latest: dict[tuple[int, int], bool] = {}
-    for ids in chunks(settlements):
-        verdicts = decisions_with(
-            col(Decision.variant_id), col(Decision.id), person_id_now(), col(Decision.verdict)
-        ).where(col(Decision.variant_id).in_(ids), is_persons_reading(), ~on_gold(), counts_still())
-        for variant_id, key, person, verdict in session.execute(
-            verdicts.order_by(col(Decision.id))
-        ):
-            settlement, settler, right = settlements[variant_id]
-            if key < settlement and person != settler:
-                match = (verdict is Verdict.ACCEPT) == (right is Verdict.ACCEPT)
-                latest[person, variant_id] = match
+    verdicts = every.where(is_persons_reading(), ~on_gold(), counts_still())
+    rows: Iterator[Any] = rows_with(session, verdicts, col(Decision.variant_id), settlements)
+    for variant_id, key, person, verdict in rows:
+        settlement, settler, right = settlements[variant_id]
+        if key < settlement and person != settler:
+            match = (verdict is Verdict.ACCEPT) == (right is Verdict.ACCEPT)
+            latest[person, variant_id] = match
     return _shares((person, right) for (person, _), right in latest.items())
 
 

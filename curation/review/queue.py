@@ -44,7 +44,7 @@ from curation.decisions.assignment import (
     unfinished,
 )
 from curation.decisions.history import not_retracted
-from curation.decisions.storing import chunks, counts_still
+from curation.decisions.storing import counts_still, rows_with
 from db.columns import limited_to
 from db.models import (
     Decision,
@@ -247,19 +247,15 @@ def among(
     Args:
         reviewer_id: as in ``next_variant``.
     """
-    found: set[int] = set()
     there = in_queue(session, queue)
     if queue is Queue.PENDING and reviewer_id is not None:
         there = or_(there, and_(is_begun(), lacks(col(Variant.verdicts_by), reviewer_id)))
-    for ids in chunks(variant_ids):
-        query = select(col(Variant.id)).where(
-            col(Variant.id).in_(ids),
-            there,
-            limited_to(col(Variant.type_id), type_ids),
-            limited_to(col(Variant.source_id), source_id),
-        )
-        found.update(session.execute(query).scalars())
-    return found
+    query = select(col(Variant.id)).where(
+        there,
+        limited_to(col(Variant.type_id), type_ids),
+        limited_to(col(Variant.source_id), source_id),
+    )
+    return {found for (found,) in rows_with(session, query, col(Variant.id), variant_ids)}
 
 
 def decided_by_a_person() -> ColumnElement[bool]:
@@ -283,20 +279,16 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
     These are pending variants, conflicts after everybody assigned has decided, and variants that
     only models have decided on. Retired and superseded variants are left out.
     """
-    found: set[int] = set()
-    for ids in chunks(variant_ids):
-        query = select(col(Variant.id)).where(
-            col(Variant.id).in_(ids),
-            col(Variant.retired).is_(False),
-            col(Variant.status) != Status.SUPERSEDED,
-            or_(
-                col(Variant.status) == Status.PENDING,
-                and_(col(Variant.status) == Status.CONFLICT, ~unfinished()),
-                ~decided_by_a_person(),
-            ),
-        )
-        found.update(session.execute(query).scalars())
-    return found
+    query = select(col(Variant.id)).where(
+        col(Variant.retired).is_(False),
+        col(Variant.status) != Status.SUPERSEDED,
+        or_(
+            col(Variant.status) == Status.PENDING,
+            and_(col(Variant.status) == Status.CONFLICT, ~unfinished()),
+            ~decided_by_a_person(),
+        ),
+    )
+    return {found for (found,) in rows_with(session, query, col(Variant.id), variant_ids)}
 
 
 def status_counts(session: Session, source_id: int | None = None) -> dict[str, dict[Status, int]]:

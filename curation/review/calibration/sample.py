@@ -18,7 +18,8 @@ from sqlmodel import col
 
 from curation.decisions.history import decided_by, not_retracted
 from curation.decisions.reviewers import person_id_now
-from curation.decisions.storing import chunks, counts_still
+from curation.decisions.storing import chunks, counts_still, rows_with
+from curation.decisions.variant_rows import ids_by_uid
 from curation.diagnostics.model_verdicts import knew_opinion
 from curation.diagnostics.opinions import find_judge, judged_by
 from curation.review.queue import decided_by_a_person
@@ -215,10 +216,7 @@ def sample_at(session: Session, name: str) -> Sample | None:
 
 def variant_ids(session: Session, sample: Sample) -> tuple[int, ...]:
     """The ids of a sample's variants in order, without deleted ones."""
-    ids: dict[str, int] = {}
-    for uids in chunks(sample.uids):
-        query = select(col(Variant.uid), col(Variant.id)).where(col(Variant.uid).in_(uids))
-        ids.update(session.execute(query).all())
+    ids = ids_by_uid(session, sample.uids)
     return tuple(ids[uid] for uid in sample.uids if uid in ids)
 
 
@@ -321,30 +319,23 @@ def opinions_on(
     session: Session, variant_ids: Sequence[int], reviewer_id: int
 ) -> dict[int, JudgeSays]:
     """A judge's opinions by variant, for the current text of the anchors."""
-    found: dict[int, JudgeSays] = {}
-    for ids in chunks(variant_ids):
-        query = (
-            select(col(Opinion.variant_id), col(Opinion.verdict), col(Opinion.certainty))
-            .join(Variant, col(Variant.id) == Opinion.variant_id)
-            .where(
-                col(Opinion.variant_id).in_(ids),
-                col(Opinion.reviewer_id) == reviewer_id,
-                col(Opinion.since_version) == col(Variant.since_version),
-            )
+    query = (
+        select(col(Opinion.variant_id), col(Opinion.verdict), col(Opinion.certainty))
+        .join(Variant, col(Variant.id) == Opinion.variant_id)
+        .where(
+            col(Opinion.reviewer_id) == reviewer_id,
+            col(Opinion.since_version) == col(Variant.since_version),
         )
-        for variant_id, verdict, certainty in session.execute(query):
-            found[variant_id] = JudgeSays(verdict, certainty)
-    return found
+    )
+    found = rows_with(session, query, col(Opinion.variant_id), variant_ids)
+    return {variant_id: JudgeSays(verdict, certainty) for variant_id, verdict, certainty in found}
 
 
 def types_of(session: Session, variant_ids: Sequence[int]) -> dict[int, str]:
     """The type of each variant, sorted in taxonomy order."""
-    rows: list[tuple[int, str, int]] = []
-    for ids in chunks(variant_ids):
-        query = (
-            select(col(TypeRow.ordinal), col(Variant.type_id), col(Variant.id))
-            .join(TypeRow, col(TypeRow.id) == Variant.type_id)
-            .where(col(Variant.id).in_(ids))
-        )
-        rows += [(place, type_id, key) for place, type_id, key in session.execute(query)]
-    return {variant_id: type_id for _, type_id, variant_id in sorted(rows)}
+    query = select(col(TypeRow.ordinal), col(Variant.type_id), col(Variant.id)).join(
+        TypeRow, col(TypeRow.id) == Variant.type_id
+    )
+    found = rows_with(session, query, col(Variant.id), variant_ids)
+    in_order = sorted((place, type_id, key) for place, type_id, key in found)
+    return {variant_id: type_id for _, type_id, variant_id in in_order}

@@ -15,7 +15,7 @@ from curation.content_uids import bucket
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import count_notes
 from curation.decisions.reviewers import is_by, person_id_now
-from curation.decisions.storing import chunks, counts_still
+from curation.decisions.storing import counts_still, rows_with
 from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
 from curation.review.cards import Card
 from curation.review.gold.items import gold_items
@@ -72,23 +72,15 @@ def _gap(reviewer_id: int, last: int, rate: int) -> int:
 
 def _last_answers(session: Session, reviewer_id: int, ids: Collection[int]) -> dict[int, int]:
     """By variant, the id of the reviewer's last current decision."""
-    found: dict[int, int] = {}
-    for some in chunks(ids):
-        # Not ``is_by``: SQLite would read all of the reviewer's decisions.
-        query = (
-            select(col(Decision.variant_id), func.max(col(Decision.id)))
-            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-            .join(Variant, col(Variant.id) == col(Decision.variant_id))
-            .where(
-                col(Decision.variant_id).in_(some),
-                person_id_now() == reviewer_id,
-                not_retracted(),
-                counts_still(),
-            )
-            .group_by(col(Decision.variant_id))
-        )
-        found.update(session.execute(query).all())
-    return found
+    # Not ``is_by``: SQLite would read all of the reviewer's decisions.
+    query = (
+        select(col(Decision.variant_id), func.max(col(Decision.id)))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .where(person_id_now() == reviewer_id, not_retracted(), counts_still())
+        .group_by(col(Decision.variant_id))
+    )
+    return dict(rows_with(session, query, col(Decision.variant_id), ids))
 
 
 def _has_decided(session: Session, reviewer_id: int, *, since: int, cards: int) -> bool:

@@ -16,7 +16,7 @@ from sqlmodel import col
 from curation.content_uids import bucket
 from curation.decisions.leases import Screen
 from curation.decisions.reviewers import is_by, person_id_now
-from curation.decisions.storing import chunks
+from curation.decisions.storing import rows_with
 from curation.project.settings import PRACTISE_FIRST, get_setting
 from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from curation.review.cards import Card, card
@@ -224,11 +224,9 @@ def scores(session: Session) -> dict[int, tuple[int, Score]]:
 
 def _right_verdicts(session: Session, gold_ids: Collection[int]) -> dict[int, bool]:
     """By item, whether 'accept' is right; removed items included."""
-    found: dict[int, bool] = {}
-    for ids in chunks(gold_ids):
-        query = select(col(Decision.id), col(Decision.verdict)).where(col(Decision.id).in_(ids))
-        found |= {key: verdict is Verdict.ACCEPT for key, verdict in session.execute(query)}
-    return found
+    query = select(col(Decision.id), col(Decision.verdict))
+    found = rows_with(session, query, col(Decision.id), gold_ids)
+    return {key: verdict is Verdict.ACCEPT for key, verdict in found}
 
 
 # -- a practice round in one window ---------------------------------------------------------------
