@@ -73,6 +73,23 @@ def canonical(text: str) -> str:
     return folded
 
 
+def at_most(longest: int, text: str, what: str, *, instead: str = "shorten it") -> str:
+    """Return a text, unless it is longer than this many characters.
+
+    Args:
+        what: what the text is, such as 'a note'.
+        instead: what to do about a text that is too long.
+
+    Raises:
+        HedgerowError: it is.
+    """
+    if len(text) > longest:
+        raise HedgerowError(
+            f"Expected {what} of at most {longest:,} characters, found {len(text):,}; {instead}."
+        )
+    return text
+
+
 class Change(StrEnum):
     """What ``canonical`` changed inside of a text."""
 

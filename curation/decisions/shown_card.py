@@ -12,6 +12,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import at_most
 from curation.decisions.reviewers import shown_name
 from curation.decisions.storing import StatusChange
 from curation.taxonomy.built_in import GUIDELINE_VERSION
@@ -184,10 +185,7 @@ def decision_on(
     Raises:
         HedgerowError: the note is too long.
     """
-    if len(note) > MAX_NOTE:
-        raise HedgerowError(
-            f"Expected a note of at most {MAX_NOTE} characters, found {len(note)}; shorten it."
-        )
+    at_most(MAX_NOTE, note, "a note")
     judged, version = variant, card.version
     if other is not None and other.id != variant.id:
         judged = other

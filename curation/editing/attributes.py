@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import canonical, canonical_uid, split_of
+from curation.content_uids import at_most, canonical, canonical_uid, split_of
 from curation.decisions.storing import chunks
 from curation.diagnostics.measuring import measure_variants
 from curation.language.english import is_english, tag_of
@@ -37,12 +37,7 @@ def checked_genre(genre: str) -> str:
     Raises:
         HedgerowError: the genre is too long or not plain text.
     """
-    clean = canonical(genre)
-    if len(clean) > MAX_GENRE:
-        raise HedgerowError(
-            f"Expected a genre of at most {MAX_GENRE} characters, found {len(clean):,}; shorten it."
-        )
-    return clean
+    return at_most(MAX_GENRE, canonical(genre), "a genre")
 
 
 def checked_language(language: str) -> str:
@@ -81,13 +76,7 @@ def checked_id(id_: str) -> str:
     Raises:
         HedgerowError: it is too long or not plain text.
     """
-    clean = canonical(id_)
-    if len(clean) > MAX_ID:
-        raise HedgerowError(
-            f"Expected an id of at most {MAX_ID} characters, found {len(clean):,}; leave out the "
-            "column."
-        )
-    return clean
+    return at_most(MAX_ID, canonical(id_), "an id", instead="leave out the column")
 
 
 class Attributes(NamedTuple):

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.content_uids import canonical
+from curation.content_uids import at_most, canonical
 from curation.diagnostics.measuring import measure_variants
 from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Token, align, analyse
 from curation.taxonomy.built_in import VariantType, known_type
@@ -185,12 +185,7 @@ def checked_cue(cue: str | None) -> str | None:
     Raises:
         HedgerowError: it is too long or not plain text.
     """
-    clean = canonical(cue or "")
-    if len(clean) > MAX_CUE:
-        raise HedgerowError(
-            f"Expected a cue of at most {MAX_CUE} characters, found {len(clean)}; shorten it."
-        )
-    return clean or None
+    return at_most(MAX_CUE, canonical(cue or ""), "a cue") or None
 
 
 def correct_cue(

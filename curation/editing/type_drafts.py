@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from curation.content_uids import canonical
+from curation.content_uids import at_most, canonical
 from curation.diagnostics.surface import check_surface
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
@@ -175,12 +175,7 @@ def _text(text: str, what: str, most: int, *, least: int = 1) -> str:
 def _paragraphs(text: str) -> str:
     """Return a guideline with each line in canonical form."""
     clean = "\n".join(canonical(line) for line in text.splitlines()).strip()
-    if len(clean) > MAX_GUIDELINE:
-        raise HedgerowError(
-            f"Expected a guideline of at most {MAX_GUIDELINE} characters, found {len(clean)}; "
-            "shorten it."
-        )
-    return clean
+    return at_most(MAX_GUIDELINE, clean, "a guideline")
 
 
 def _clean_check(check: SurfaceCheck) -> SurfaceCheck:

@@ -17,7 +17,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import bucket
+from curation.content_uids import at_most, bucket
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import SPELLING, cue_list
 from curation.taxonomy.surface_check import ROLES, Role
@@ -300,12 +300,7 @@ def checked_template(template: str, role: PromptName = "negation") -> str:
     Raises:
         HedgerowError: it is too long, lacks a placeholder, or has an unknown one.
     """
-    clean = template.strip()
-    if len(clean) > MAX_TEMPLATE:
-        raise HedgerowError(
-            f"Expected a prompt of at most {MAX_TEMPLATE} characters, found {len(clean)}; "
-            "shorten it."
-        )
+    clean = at_most(MAX_TEMPLATE, template.strip(), "a prompt")
     for place, meaning in PLACES[role].items():
         found = clean.count(place)
         if found != 1:

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import canonical
+from curation.content_uids import at_most, canonical
 from curation.editing.attributes import checked_genre, checked_language
 from db.columns import UtcDateTime, now
 from db.engine import batched, insert_new, know_new_rows
@@ -39,12 +39,7 @@ class About:
 
     def __post_init__(self) -> None:
         for name, limit in (("source", MAX_SOURCE), ("licence", MAX_LICENCE)):
-            value = canonical(getattr(self, name) or "")
-            if len(value) > limit:
-                raise HedgerowError(
-                    f"Expected a {name} of at most {limit} characters, found {len(value):,}; "
-                    "shorten it."
-                )
+            value = at_most(limit, canonical(getattr(self, name) or ""), f"a {name}")
             if name != "licence" or self.licence is not None:
                 object.__setattr__(self, name, value)
         if not self.source:

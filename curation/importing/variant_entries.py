@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from curation.anchors.revisions import MAX_ANCHOR
-from curation.content_uids import canonical, canonical_uid, changes
+from curation.content_uids import at_most, canonical, canonical_uid, changes
 from curation.decisions.reviewers import MAX_NAME
 from curation.editing.attributes import CHECKS, Attributes
 from curation.editing.cues import checked_cue
@@ -260,12 +260,7 @@ def _checked(role: Role, value: str) -> str:
     if role in CHECKS:
         return CHECKS[role](value)
     what, longest = _NAMES[role]
-    clean = canonical(value)
-    if len(clean) > longest:
-        raise HedgerowError(
-            f"Expected a {what} of at most {longest} characters, found {len(clean):,}; shorten it."
-        )
-    return clean
+    return at_most(longest, canonical(value), f"a {what}")
 
 
 def _anchored(raw: str) -> tuple[str, str, LeftOut | None]:

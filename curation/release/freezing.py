@@ -28,7 +28,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision, source_in_use
-from curation.content_uids import canonical
+from curation.content_uids import at_most, canonical
 from curation.decisions.status import Vote, live
 from curation.decisions.storing import RULE, counts_still
 from curation.diagnostics.measuring import measure_variants
@@ -97,12 +97,7 @@ def create_release(
         HedgerowError: there is no such source, no accepted variant is selected, or the name is too
             long or not plain text.
     """
-    clean = canonical(name)
-    if len(clean) > MAX_NAME:
-        raise HedgerowError(
-            f"Expected a release name of at most {MAX_NAME} characters, found {len(clean)}; "
-            "shorten it."
-        )
+    clean = at_most(MAX_NAME, canonical(name), "a release name")
     session.flush()
     selection = selection or default_selection(session)
     for source in selection.sources:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
+from curation.content_uids import at_most
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import clean_lines
 from curation.decisions.reviewers import is_by, shown_name
@@ -114,11 +115,7 @@ def mark(session: Session, variant_id: int, *, reviewer_id: int, remark: str = "
     Raises:
         HedgerowError: the variant is already marked, or the remark is too long or not plain text.
     """
-    clean = clean_lines(remark)
-    if len(clean) > MAX_NOTE:
-        raise HedgerowError(
-            f"Expected a remark of at most {MAX_NOTE} characters, found {len(clean)}; shorten it."
-        )
+    clean = at_most(MAX_NOTE, clean_lines(remark), "a remark")
     if by := [found.reviewer for found in open_marks(session, variant_id)]:
         raise HedgerowError(
             f"{by[0]} has already marked this variant for discussion. To add a remark, leave a "

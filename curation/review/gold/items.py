@@ -12,6 +12,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import at_most
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import clean_lines
 from curation.decisions.reviewers import person_id_now, shown_name
@@ -136,12 +137,7 @@ def mark(
             long.
     """
     variant = actions.find_variant(session, uid)
-    why = clean_lines(explanation)
-    if len(why) > MAX_NOTE:
-        raise HedgerowError(
-            f"Expected an explanation of at most {MAX_NOTE} characters, found {len(why)}; shorten "
-            "it."
-        )
+    why = at_most(MAX_NOTE, clean_lines(explanation), "an explanation")
     _check_reason(verdict, reason, why)
     if found := gold_items(session, of=[variant.id]):
         raise HedgerowError(
