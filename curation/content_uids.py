@@ -85,7 +85,7 @@ def at_most(longest: int, text: str, what: str, *, instead: str = "shorten it") 
     """
     if len(text) > longest:
         raise HedgerowError(
-            f"Expected {what} of at most {longest:,} characters, found {len(text):,}; {instead}."
+            f"Expected {what} of at most {longest} characters, found {len(text)}; {instead}."
         )
     return text
 
