@@ -178,7 +178,8 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         together.wait()
 
     monkeypatch.setattr(measuring, "load_encoder", load)
-    monkeypatch.setattr(cosines, "pair_cosines", lambda model, pairs, **more: [0.5 for _ in pairs])
+    measured = "curation.encoders.embeddings.pair_cosines"
+    monkeypatch.setattr(measured, lambda model, pairs, **more: [0.5 for _ in pairs])
     wrong: list[BaseException] = []
 
     def measure(run: Run) -> None:

@@ -44,7 +44,7 @@ def encoders(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> FakeEncoders:
     fake = FakeEncoders()
     monkeypatch.setattr(measuring, "load_encoder", lambda name: None)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name}")
-    monkeypatch.setattr(cosines, "pair_cosines", fake.pair_cosines)
+    monkeypatch.setattr("curation.encoders.embeddings.pair_cosines", fake.pair_cosines)
     return fake
 
 

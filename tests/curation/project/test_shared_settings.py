@@ -241,7 +241,9 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     loaded: list[str] = []
     monkeypatch.setattr(measuring, "load_encoder", loaded.append)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name.split('/')[-1]}")
-    monkeypatch.setattr(cosines, "pair_cosines", lambda model, pairs, **_: [0.5] * len(pairs))
+    monkeypatch.setattr(
+        "curation.encoders.embeddings.pair_cosines", lambda model, pairs, **_: [0.5] * len(pairs)
+    )
     return loaded
 
 
