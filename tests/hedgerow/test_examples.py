@@ -26,8 +26,7 @@ from tests.support.servers.hub_server import OWNER, HubServer
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 
 MODULES = (
-    "data.anchors data.releases data.variants generating judging language_models modelling opening "
-    "project reviewing upkeep"
+    "anchors releases variants generating judging modelling project reviewing upkeep"
 ).split()
 
 IN_DOCS = set("train finetune_language_model study tradeoff save push benchmark".split())

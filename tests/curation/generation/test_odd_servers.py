@@ -262,7 +262,7 @@ def test_connections_are_as_many_as_calls_at_once_and_reused_after_failures(
     address, server = serve_chat(faults=1.0, kinds=(fault,))
 
     async def run() -> None:
-        model = ChatModel("fake", SecretStr(""), address, timeout=0.2)
+        model = ChatModel("fake", SecretStr(""), address, timeout=1.0)
         assert not await ask(model, 1)
         given_up = asyncio.create_task(ask(model, 2))
         await asyncio.sleep(0.05)
