@@ -85,7 +85,8 @@ def _freeze(state: ReleaseState) -> None:
     request = CreateRelease()
     if now.variants and may_freeze:
         request = _selected(usual)
-    planned = plan(current_user.project(), request)
+    known = now if request == CreateRelease() else None
+    planned = plan(current_user.project(), request, known=known)
     selection, now = planned.selection, planned.contents
     if newest and selection != selection_of(newest):
         changes = None  # the change counts apply to the selection of the newest release

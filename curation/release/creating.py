@@ -58,11 +58,15 @@ class Plan(NamedTuple):
         return [contained, *[f"Accepted, but left out: {', '.join(parts)}."] * bool(parts)]
 
 
-def plan(project: OpenProject, request: CreateRelease) -> Plan:
-    """Count what a request would freeze."""
+def plan(project: OpenProject, request: CreateRelease, *, known: Contents | None = None) -> Plan:
+    """Count what a request would freeze.
+
+    Args:
+        known: its contents, if they have just been counted, which takes long in a large project.
+    """
     with reading(project.engine) as session:
         selection = request.selection(session)
-        found = contents_now(session, selection)
+        found = known or contents_now(session, selection)
         accepted = count_accepted(session, Selection(selection.sources))
         near = found.variants
         if selection.complete:
