@@ -32,7 +32,7 @@ from sqlalchemy.engine import URL
 
 from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
-from curation.importing.anchor_preview import Fate, FileRow, preview
+from curation.importing.anchor_preview import FileRow, RowStatus, preview
 from curation.importing.anchor_rows import About
 from curation.importing.anchor_storing import add_anchors
 from curation.importing.column_roles import guess_roles, types_by_name
@@ -89,7 +89,7 @@ def prepare(folder: Path) -> Path:
     text = "\n".join(family["anchor"] for family in starter_anchors())
     with writing(engine) as session:
         shown = preview(session, read_file(text.encode(), name="starter.txt"), column="text")
-        add_anchors(session, shown, shown.of(*Fate), about=About(source="starter"))
+        add_anchors(session, shown, shown.with_status(*RowStatus), about=About(source="starter"))
     engine.dispose()
     return path
 

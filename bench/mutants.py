@@ -200,7 +200,7 @@ class Tests:
             path = Path(file)
             self._by_line[str(path.relative_to(root) if path.is_absolute() else path)] = found
 
-    def of(self, mutant: Mutant) -> list[str]:
+    def running(self, mutant: Mutant) -> list[str]:
         """The node ids for a mutant."""
         lines = self._by_line.get(mutant.path, {})
         names = {
@@ -231,7 +231,7 @@ class Fork:
         while waiting or running:
             while waiting and len(running) < self._workers:
                 mutant = waiting.pop(0)
-                found = [items[name] for name in self._tests.of(mutant) if name in items]
+                found = [items[name] for name in self._tests.running(mutant) if name in items]
                 said = Path(tempfile.mkstemp()[1])
                 sys.stdout.flush()
                 pid = os.fork()

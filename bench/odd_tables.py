@@ -65,7 +65,7 @@ def outcome(name: str, data: bytes) -> str:
         column = columns_of(AddAnchors(), table).sentences
         with Session(ENGINE) as session:
             shown = preview(session, table, column=column)
-        is_whole = sum(shown.fates.values()) == len(table.lines)
+        is_whole = sum(shown.statuses.values()) == len(table.lines)
         said = "read" if is_whole else "a row in no count"
     except HedgerowError as error:
         said = "refused" if "\n" not in str(error) else "several lines"

@@ -13,7 +13,7 @@ from cli.terminal import AsJson, DryRun, show, table_of
 from curation.anchors.checks import LABELS
 from curation.editing.own_types import CONTRADICTION
 from curation.formatting import counted
-from curation.importing.anchor_preview import Fate, FileRow, Preview, changed
+from curation.importing.anchor_preview import FileRow, Preview, RowStatus, changed
 from curation.importing.anchor_storing import Added
 from curation.importing.anchors import COLUMNS, AddAnchors, AnchorFile, Plan, places
 from curation.importing.labels import LabelledTable, parse_meanings, read_file
@@ -129,16 +129,16 @@ def _read(file: str, format: Format | None, labels: Mapping[str, str]) -> Anchor
 
 
 def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added) -> dict[str, Any]:
-    fates = looked.fates
+    statuses = looked.statuses
     found = lengths(row.text for row in rows)
     return {
         "added": added.added,
         "chosen": len(rows),
         "rows": len(looked.rows),
-        "new": fates[Fate.NEW],
-        "duplicates": fates[Fate.DUPLICATE],
-        "suspicious": fates[Fate.SUSPICIOUS],
-        "impossible": fates[Fate.IMPOSSIBLE],
+        "new": statuses[RowStatus.NEW],
+        "duplicates": statuses[RowStatus.DUPLICATE],
+        "suspicious": statuses[RowStatus.SUSPICIOUS],
+        "impossible": statuses[RowStatus.IMPOSSIBLE],
         "reasons": {reason.value: count for reason, count in looked.reasons.items()},
         "changed": {change.value: count for change, count in looked.changed.items()},
         "words": {
@@ -157,13 +157,13 @@ def _left_out(planned: Plan) -> list[str | Printed]:
     if looked.reasons:
         counts = [(LABELS[reason], f"{count:,}") for reason, count in looked.reasons.items()]
         lines += ["", table_of("reason", "rows", rows=counts)]
-    doubtful = looked.of(Fate.SUSPICIOUS, Fate.IMPOSSIBLE)
+    doubtful = looked.with_status(RowStatus.SUSPICIOUS, RowStatus.IMPOSSIBLE)
     if doubtful:
         shown = [
             (row.line, row.text[:_EXAMPLE_TEXT], " ".join(f.sentence for f in row.findings))
             for row in doubtful[:_EXAMPLES]
         ]
         lines += ["", table_of(planned.table.unit, "text", "problem", rows=shown)]
-    if looked.fates[Fate.SUSPICIOUS] and not planned.request.include_suspicious:
+    if looked.statuses[RowStatus.SUSPICIOUS] and not planned.request.include_suspicious:
         lines.append("Suspicious rows were left out. Use --include-suspicious to add them.")
     return lines

@@ -10,7 +10,7 @@ from cli.terminal import AsJson, DryRun, show, table_of
 from curation.decisions import people as changes
 from curation.decisions.coefficients import FEWEST
 from curation.decisions.reviewers import find_person, people, rename_person
-from curation.decisions.roles import Role, set_role
+from curation.decisions.roles import set_role
 from curation.review.agreement.overlap import overlap
 from curation.review.people_statistics import (
     COLUMNS,
@@ -22,6 +22,7 @@ from curation.review.people_statistics import (
 )
 from curation.tables.spreadsheets import csv_bytes
 from db.engine import reading, writing
+from db.models import TeamRole
 from hedgerow.progress import err, text_of
 
 # -- List, add, rename and merge the people who review ---------------------------------------------
@@ -60,7 +61,7 @@ def list_reviewers(as_json: AsJson = False) -> None:
 
 def add(
     name: Name,
-    role: Annotated[Role, typer.Argument(help="Their role.")] = Role.LEAD,
+    role: Annotated[TeamRole, typer.Argument(help="Their role.")] = TeamRole.LEAD,
     as_json: AsJson = False,
 ) -> None:
     """Add a person before they begin, for example to give them a role or a quota."""
@@ -72,7 +73,7 @@ def add(
 
 def change_role(
     person: Name,
-    role: Annotated[Role, typer.Argument(help="The new role.")],
+    role: Annotated[TeamRole, typer.Argument(help="The new role.")],
     as_json: AsJson = False,
 ) -> None:
     """Change a person's role in the browser app.

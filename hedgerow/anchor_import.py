@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.formatting import counted
-from curation.importing.anchor_preview import Fate, FileRow, Preview
+from curation.importing.anchor_preview import FileRow, Preview, RowStatus
 from curation.importing.anchor_storing import Added
 from curation.importing.anchors import ADD_ANCHORS, AddAnchors, AnchorFile, Plan, plan
 from curation.importing.labels import read_file, with_labels
@@ -75,27 +75,31 @@ class AnchorImport:
     @cached_property
     def texts_alongside(self) -> Counter[str]:
         """Variant type → number of entailments or contradictions that are added."""
-        return Counter(text.type_id for text in self.originals.of(self.rows))
+        return Counter(text.type_id for text in self.originals.paired_with(self.rows))
 
     def left_out(self) -> pd.DataFrame:
-        """The rows that are not added: line, text, fate, and why, one row each."""
+        """The rows that are not added: line, text, status, and why, one row each."""
         import pandas as pd
 
         taken = {row.line for row in self.rows}
         rows = [
-            (row.line, row.text, row.fate.value, " ".join(f.sentence for f in row.findings))
+            (row.line, row.text, row.status.value, " ".join(f.sentence for f in row.findings))
             for row in self.preview.rows
             if row.line not in taken
         ]
-        return pd.DataFrame(rows, columns=["line", "text", "fate", "why"])
+        return pd.DataFrame(rows, columns=["line", "text", "status", "why"])
 
     def __repr__(self) -> str:
         verb = "Would add" if self.dry_run else "Added"
         parts = (
             f"{verb} {counted(len(self.rows), 'anchor')} of {counted(len(self.table.lines), 'row')}"
         )
-        fates = self.preview.fates
-        others = [f"{fates[fate]:,} {fate.value}" for fate in Fate if fate is not Fate.NEW]
+        statuses = self.preview.statuses
+        others = [
+            f"{statuses[status]:,} {status.value}"
+            for status in RowStatus
+            if status is not RowStatus.NEW
+        ]
         return f"<{parts}; {', '.join(others)}>"
 
 

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from curation.decisions.history import actions_since
-from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.queue import Queue
+from db.models import TeamRole
 from pages.components.review import adjudicate_desk, adjudicate_lists
 from pages.components.shared import formatting, links
 from pages.components.shared.shell import current_user, frame, open_project
@@ -47,7 +47,7 @@ if part == DISCUSS:
 elif part == SETTLED:
     current.leave()
     adjudicate_lists.settled_conflicts(type_id=current.type_id, source_id=current.source_id)
-elif current_user.may(Role.LEAD):
+elif current_user.may(TeamRole.LEAD):
     adjudicate_desk.desk(current)
 else:
     st.caption("Only leads can settle conflicts. You can read the cards in Review.")

@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from curation.anchors.revisions import sources_in_use
-from curation.decisions.roles import Role
 from curation.formatting import counted
 from curation.importing.corpora import load_first
 from curation.overview.counts import NextStep, StepKind, progress
@@ -14,7 +13,7 @@ from curation.overview.funnel import Funnel, FunnelRow, surplus
 from curation.release.contents import CountsByType
 from curation.review.queue import Queue
 from db.execution import DONE
-from db.models import Run, RunState
+from db.models import Run, RunState, TeamRole
 from db.runs import UNFINISHED
 from pages.components.overview import funnel_chart
 from pages.components.shared import links, page_runs, tables
@@ -128,7 +127,7 @@ def _action(step: NextStep, source: str | None) -> None:
         case StepKind.WRITE:
             st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
         case StepKind.MEASURE:
-            if current_user.may(Role.LEAD) and st.button(
+            if current_user.may(TeamRole.LEAD) and st.button(
                 "Measure", key="measure", icon=":material/straighten:"
             ):
                 page_runs.measure()

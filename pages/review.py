@@ -5,7 +5,6 @@ from collections.abc import Callable
 import streamlit as st
 
 from curation.decisions.history import actions_since
-from curation.decisions.roles import Role
 from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.selection import sample_selection
@@ -13,6 +12,7 @@ from curation.review.browser_window.shown_now import CardView
 from curation.review.discussing import open_marks
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
+from db.models import TeamRole
 from pages.components.review import (
     card_details,
     desk,
@@ -34,7 +34,7 @@ _PLACE = {"queue", "type", links.QUEUE_SOURCE, "order", "view", "variant", links
 def _state(reviewer_id: int) -> ReviewState:
     """The state of this session. A change of reviewer creates a new one."""
     state = st.session_state.get(frame.REVIEW_STATE)
-    kind = ReviewState if current_user.may(Role.REVIEWER) else ReadingState
+    kind = ReviewState if current_user.may(TeamRole.REVIEWER) else ReadingState
     if type(state) is not kind or state.reviewer_id != reviewer_id:
         frame.leave_cards()
         state = kind(

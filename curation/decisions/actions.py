@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from db import Report
+from db.models import TeamRole
 from db.settings import Settings
 
 
@@ -81,7 +82,7 @@ class Action(Generic[Wanted, Result]):
     request: type[BaseModel]
     do: Callable[[OpenProject, Wanted], Result]
     plan: Callable[..., object] | None = None
-    least: Role = Role.LEAD
+    least: TeamRole = TeamRole.LEAD
 
     def perform(self, project: OpenProject, wanted: Wanted) -> Result:
         """Check the role of the person who acts, then act.

@@ -13,14 +13,14 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.reviewers import ensure_reviewer, is_person, person_id_now
-from curation.decisions.roles import Role, lead_ids, set_role
+from curation.decisions.roles import lead_ids, set_role
 from curation.decisions.storing import chunks, compute_standing, refresh_status
 from curation.formatting import counted
 from db.errors import HedgerowError
-from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
+from db.models import Decision, Reviewer, ReviewerKind, Status, TeamRole, Variant
 
 
-def add(session: Session, name: str, role: Role) -> str:
+def add(session: Session, name: str, role: TeamRole) -> str:
     """Add a person before they begin, for example to give them a quota.
 
     Returns:
@@ -32,7 +32,7 @@ def add(session: Session, name: str, role: Role) -> str:
     """
     if is_person(session, name):
         raise HedgerowError(f"The person '{name}' already exists; change their role instead.")
-    if role is not Role.LEAD and not lead_ids(session):
+    if role is not TeamRole.LEAD and not lead_ids(session):
         raise HedgerowError(f"There is no lead yet; add '{name}' as a lead, or add a lead first.")
     return set_role(session, ensure_reviewer(session, name).id, role)
 

@@ -45,9 +45,6 @@ from db.models import (
     Variant,
 )
 
-Role = TeamRole
-"""Lead, reviewer or viewer."""
-
 REVIEWER_TABLES = frozenset(
     str(table.__tablename__)
     for table in (
@@ -67,7 +64,7 @@ REVIEWER_TABLES = frozenset(
 ) | {"variant_search", "note_search"}  # SQLite's indexes of their texts
 """The tables that a reviewer may write to. All others are for leads."""
 
-Actor = int | Role
+Actor = int | TeamRole
 """Who acts: the id of a person, or a role for somebody without a row."""
 
 _who_acts: Callable[[], Actor] | None = None
@@ -83,12 +80,12 @@ _WITH_WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
 """For statements that start with WITH, which can be queries or changes."""
 
 
-def role_of(session: Session, reviewer_id: int) -> Role:
+def role_of(session: Session, reviewer_id: int) -> TeamRole:
     """The role of the person with this id."""
     return session.execute(_role_query(reviewer_id)).scalar_one()
 
 
-def set_role(session: Session, person_id: int, role: Role) -> str:
+def set_role(session: Session, person_id: int, role: TeamRole) -> str:
     """Change a person's role.
 
     Returns:
@@ -108,7 +105,7 @@ def set_role(session: Session, person_id: int, role: Role) -> str:
         raise HedgerowError(
             f"'{person.name}' has been merged into another person; change that person's role."
         )
-    if role is not Role.LEAD and not lead_ids(session) - {person.id}:
+    if role is not TeamRole.LEAD and not lead_ids(session) - {person.id}:
         raise HedgerowError(f"'{person.name}' is the last lead; make somebody else a lead first.")
     person.role = role
     session.flush()
@@ -123,23 +120,23 @@ def lead_ids(session: Session) -> set[int]:
     query = select(col(Reviewer.id)).where(
         col(Reviewer.kind) == ReviewerKind.PERSON,
         col(Reviewer.merged_into_id).is_(None),
-        col(Reviewer.role) == Role.LEAD,
+        col(Reviewer.role) == TeamRole.LEAD,
     )
     return set(session.execute(query.with_for_update()).scalars())
 
 
-def allows(role: Role, least: Role) -> bool:
+def allows(role: TeamRole, least: TeamRole) -> bool:
     """Whether this role is at least the required one."""
-    order = list(Role)
+    order = list(TeamRole)
     return order.index(role) <= order.index(least)
 
 
-def acting_role(session: Session) -> Role:
+def acting_role(session: Session) -> TeamRole:
     """The role of the person who acts now."""
     return _acting_role(session.connection())
 
 
-def require(least: Role, session: Session | None = None) -> None:
+def require(least: TeamRole, session: Session | None = None) -> None:
     """Refuse an action if the role of the person who acts now is too low.
 
     Args:
@@ -192,7 +189,9 @@ def _check(connection: Connection, _: Any, statement: str, *__: Any) -> None:
         return
     changed = _WRITES.match(statement)
     # Anything but a plain change of one table, such as a schema change, is for leads.
-    least = Role.REVIEWER if changed and changed[1].lower() in REVIEWER_TABLES else Role.LEAD
+    least = (
+        TeamRole.REVIEWER if changed and changed[1].lower() in REVIEWER_TABLES else TeamRole.LEAD
+    )
     _refuse_below(least, _acting_role(connection))
 
 
@@ -203,17 +202,17 @@ def _only_reads(statement: str) -> bool:
     return start.startswith(_READS)
 
 
-def _acting_role(connection: Connection) -> Role:
+def _acting_role(connection: Connection) -> TeamRole:
     if _who_acts is None or _for_the_project.get():
-        return Role.LEAD
+        return TeamRole.LEAD
     who = _who_acts()
-    if isinstance(who, Role):
+    if isinstance(who, TeamRole):
         return who
     kept = connection.info.get(_ROLE)
     if kept is None or kept[0] != who:
         kept = (who, connection.execute(_role_query(who)).scalar_one())
         connection.info[_ROLE] = kept
-    role: Role = kept[1]
+    role: TeamRole = kept[1]
     return role
 
 
@@ -221,21 +220,21 @@ def _role_query(reviewer_id: int) -> Any:
     return select(col(Reviewer.role)).where(col(Reviewer.id) == reviewer_id)
 
 
-def _refuse_below(least: Role, role: Role) -> None:
+def _refuse_below(least: TeamRole, role: TeamRole) -> None:
     if not allows(role, least):
         raise HedgerowError(refusal(role))
 
 
-def refusal(role: Role) -> str:
+def refusal(role: TeamRole) -> str:
     """Why somebody with this role can't do something, in one sentence."""
-    if role is Role.VIEWER:
+    if role is TeamRole.VIEWER:
         return "You are a viewer and can only read; ask a lead to make you a reviewer."
     return "Only a lead can do this, and you are a reviewer."
 
 
 def _may_write() -> None:
     if _who_acts is not None:
-        require(Role.REVIEWER)
+        require(TeamRole.REVIEWER)
 
 
 before_writing(_may_write)

@@ -18,9 +18,9 @@ from sqlmodel import col
 
 from curation.content_uids import canonical
 from curation.decisions.reviewers import MAX_NAME, get_reviewer, is_reserved, name_key, person_now
-from curation.decisions.roles import Role, for_the_project
+from curation.decisions.roles import for_the_project
 from db.errors import HedgerowError
-from db.models import Reviewer, ReviewerKind
+from db.models import Reviewer, ReviewerKind, TeamRole
 from db.settings import Settings
 
 EVERYBODY = "*"
@@ -62,11 +62,11 @@ def claims_of(token: Mapping[str, Any]) -> Claims:
     return Claims(issuer, subject, str(token.get("name") or ""), email)
 
 
-def role_by_settings(settings: Settings, who: Claims) -> Role:
+def role_by_settings(settings: Settings, who: Claims) -> TeamRole:
     """The role according to the settings."""
     if _is_named(settings.sign_in_leads, who):
-        return Role.LEAD
-    return Role.REVIEWER if _is_named(settings.sign_in_reviewers, who) else Role.VIEWER
+        return TeamRole.LEAD
+    return TeamRole.REVIEWER if _is_named(settings.sign_in_reviewers, who) else TeamRole.VIEWER
 
 
 def _is_named(entries: str, who: Claims) -> bool:

@@ -11,12 +11,12 @@ from sqlmodel import col
 
 from curation.decisions.assignment import current_plan
 from curation.decisions.reviewers import person_id_now
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.decisions.status import Standing, Vote, standing_of, status_of
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from db.columns import Columns, now
 from db.engine import batched, know_new_rows
-from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
+from db.models import Decision, Reviewer, ReviewerKind, Status, TeamRole, Variant, Verdict
 
 CHUNK = 500
 """Maximum number of ids in one query; SQLite allows 32,766 parameters in a statement."""
@@ -98,7 +98,7 @@ def store_decisions(session: Session, decisions: Sequence[Decision]) -> list[Sta
         HedgerowError: one of the decisions settles a conflict and the user is not a lead.
     """
     if any(decision.adjudicates for decision in decisions):
-        require(Role.LEAD, session)
+        require(TeamRole.LEAD, session)
     session.add_all(decisions)
     session.flush()
     touched = {decision.variant_id for decision in decisions}

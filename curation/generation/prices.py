@@ -49,8 +49,8 @@ def spent_by(result: Mapping[str, Any]) -> str:
 
 def prices(session: Session) -> dict[str, Price]:
     """US dollars per million tokens by model. The project's own prices replace the bundled ones."""
-    came = {name: Price(**value) for name, value in _TABLE["models"].items()}
-    return came | own_prices(session)
+    bundled = {name: Price(**value) for name, value in _TABLE["models"].items()}
+    return bundled | own_prices(session)
 
 
 def own_prices(session: Session) -> dict[str, Price]:

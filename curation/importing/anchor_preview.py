@@ -40,7 +40,7 @@ _FETCHED_AT_ONCE = 5_000
 _SHOWN = 60
 
 
-class Fate(StrEnum):
+class RowStatus(StrEnum):
     """What will happen to a row."""
 
     NEW = "new"
@@ -57,14 +57,14 @@ class FileRow(NamedTuple):
         text: canonical text, as it would be stored; for an impossible row the text in the file.
         uid: uid of the text; '' for an impossible row.
         own: what the file says about it.
-        findings: the reasons for any other fate than new, the decisive one first.
+        findings: the reasons for any other status than new, the decisive one first.
     """
 
     line: int
     text: str
     uid: str
     own: Attributes
-    fate: Fate
+    status: RowStatus
     findings: tuple[Finding, ...] = ()
 
 
@@ -83,10 +83,10 @@ class Preview:
     changed: Mapping[Change, int]
 
     @cached_property
-    def fates(self) -> dict[Fate, int]:
-        """How many rows have each fate."""
-        counts = Counter(row.fate for row in self.rows)
-        return {fate: counts[fate] for fate in Fate}
+    def statuses(self) -> dict[RowStatus, int]:
+        """How many rows have each status."""
+        counts = Counter(row.status for row in self.rows)
+        return {status: counts[status] for status in RowStatus}
 
     @cached_property
     def reasons(self) -> dict[Reason, int]:
@@ -94,9 +94,9 @@ class Preview:
         counts = Counter(finding.reason for row in self.rows for finding in row.findings)
         return {reason: counts[reason] for reason in Reason if counts[reason]}
 
-    def of(self, *fates: Fate) -> list[FileRow]:
-        """The rows with one of these fates, in the file's order."""
-        return [row for row in self.rows if row.fate in fates]
+    def with_status(self, *statuses: RowStatus) -> list[FileRow]:
+        """The rows with one of these statuses, in the file's order."""
+        return [row for row in self.rows if row.status in statuses]
 
     def chosen(
         self,
@@ -116,10 +116,10 @@ class Preview:
         Raises:
             HedgerowError: the sample is larger than the number of rows.
         """
-        rows = self.of(Fate.NEW, Fate.SUSPICIOUS)
+        rows = self.with_status(RowStatus.NEW, RowStatus.SUSPICIOUS)
         if suspicious is not True:
             lines = suspicious or ()
-            rows = [row for row in rows if row.fate is Fate.NEW or row.line in lines]
+            rows = [row for row in rows if row.status is RowStatus.NEW or row.line in lines]
         if sample is None:
             return rows
         return stratified_sample(
@@ -286,23 +286,23 @@ def _compared(
     nearly: Mapping[str, Finding],
     unit: str,
 ) -> Iterable[FileRow]:
-    """The rows with their fates, after comparison with the database and the rows before them."""
+    """The rows with their statuses, after comparison with the database and the rows before them."""
     lines: dict[str, int] = {}
     keys: dict[str, int] = {}
     for line, text, uid, key, own, findings in readable:
-        fate = Fate.NEW
+        status = RowStatus.NEW
         if not uid:
-            fate = Fate.IMPOSSIBLE
+            status = RowStatus.IMPOSSIBLE
         elif uid in known:
-            fate, findings = Fate.DUPLICATE, (known[uid],)
+            status, findings = RowStatus.DUPLICATE, (known[uid],)
         elif uid in lines:
             finding = Finding(Reason.REPEATED, f"It repeats {unit} {lines[uid]:,}.")
-            fate, findings = Fate.DUPLICATE, (finding,)
+            status, findings = RowStatus.DUPLICATE, (finding,)
         else:
             lines[uid] = line
             if key in nearly:
                 findings = (nearly[key], *findings)
             elif key and keys.setdefault(key, line) != line:
                 findings = (_nearly(f"{unit} {keys[key]:,}"), *findings)
-            fate = Fate.SUSPICIOUS if findings else Fate.NEW
-        yield FileRow(line, text, uid, own, fate, findings)
+            status = RowStatus.SUSPICIOUS if findings else RowStatus.NEW
+        yield FileRow(line, text, uid, own, status, findings)

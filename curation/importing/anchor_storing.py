@@ -24,7 +24,7 @@ from curation.decisions.variant_rows import imported_row
 from curation.diagnostics.measuring import measure_variants
 from curation.editing.attributes import splits
 from curation.editing.own_types import ensure_types
-from curation.importing.anchor_preview import Fate, FileRow, Preview, count_revisions
+from curation.importing.anchor_preview import FileRow, Preview, RowStatus, count_revisions
 from curation.importing.anchor_rows import (
     About,
     NewAnchor,
@@ -129,7 +129,7 @@ def add_anchors(
         HedgerowError: the source has another licence, or anchors were added since the preview.
     """
     check_source(session, about)
-    texts = paired.originals.of(rows) if paired else []
+    texts = paired.originals.paired_with(rows) if paired else []
     if not rows and not texts:
         return Added(0)
     if count_revisions(session) != preview.revisions:
@@ -158,7 +158,7 @@ def _add_paired(
     session: Session, rows: Sequence[FileRow], paired: PairedTexts, *, run: Run, file: str
 ) -> Imported:
     """Add the texts that the file pairs with its anchors, and store the counts with the run."""
-    texts = paired.originals.of(rows)
+    texts = paired.originals.paired_with(rows)
     imported = add_originals(session, texts, run_id=run.id, file=file, accept=paired.accept)
     faults = paired.originals.left_out_beside(rows).items()
     left_out = {fault.value: count for fault, count in faults}
@@ -179,9 +179,9 @@ def _kept_as_run(
     parameters: dict[str, Any],
     author_id: int | None,
 ) -> Run:
-    fates = preview.fates
+    statuses = preview.statuses
     result = {"added": len(rows), "rows": len(preview.rows)}
-    result |= {fate.value: fates[fate] for fate in Fate}
+    result |= {status.value: statuses[status] for status in RowStatus}
     moment = now()
     return Run(
         kind=KIND,

@@ -326,7 +326,7 @@ def add(project: OpenProject, planned: Plan) -> Added:
     Raises:
         HedgerowError: the source has another licence, or anchors were added since the plan.
     """
-    if not planned.rows and not planned.originals.of(planned.rows):
+    if not planned.rows and not planned.originals.paired_with(planned.rows):
         return Added(0)
     with writing(project.engine) as session:
         return stored_in(session, planned, author_id=project.author(session))

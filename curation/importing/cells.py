@@ -9,7 +9,7 @@ from curation.content_uids import canonical
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import new_members
 from curation.editing.cues import kind_of
-from curation.importing.column_roles import Field, Role, Unclear, name_key
+from curation.importing.column_roles import ColumnRole, Field, Unclear, name_key
 from curation.language.tokens import lemma, tokenize
 from curation.tables.delimited import quoted
 from curation.tables.json_values import cell_text
@@ -154,9 +154,9 @@ def type_of(role: str, types: Types, *, anchor: str, text: str) -> Typed:
     """Return the type of an untyped variant, among the paper's types that are in use.
 
     Args:
-        role: ``Role.HEDGE`` or ``Role.NEGATION``.
+        role: ``ColumnRole.HEDGE`` or ``ColumnRole.NEGATION``.
     """
-    if role == Role.NEGATION:
+    if role == ColumnRole.NEGATION:
         return Typed(_negation(types, anchor=anchor, text=text))
     return _hedge(types, anchor=anchor, text=text)
 

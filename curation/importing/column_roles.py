@@ -1,6 +1,6 @@
 """The roles of the columns in a table of variants.
 
-A role is one of ``Role``, or the id of a variant type for a column of variants of that type.
+A role is one of ``ColumnRole``, or the id of a variant type for a column of variants of that type.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from curation.taxonomy.built_in import VariantType
 from db.errors import HedgerowError
 
 
-class Role(StrEnum):
+class ColumnRole(StrEnum):
     """The contents of a column."""
 
     ANCHOR = "anchor"
@@ -42,56 +42,63 @@ class Role(StrEnum):
 
 
 MEANINGS = {
-    Role.ANCHOR: "Anchors",
-    Role.TEXT: "Variants of several types",
-    Role.TYPE: "Types of the variants",
-    Role.CUE: "Hedge cues",
-    Role.HEDGE: "Hedges (type detected)",
-    Role.NEGATION: "Negations (type detected)",
-    Role.VERDICT: "Verdicts",
-    Role.REVIEWER: "Reviewers",
-    Role.REASON: "Reasons of rejections",
-    Role.NOTE: "Notes on verdicts",
-    Role.SPLIT: "Splits (train, validation, test)",
-    Role.SOURCE: "Sources of the anchors",
-    Role.LICENCE: "Licences of the sources",
-    Role.GENRE: "Genres",
-    Role.LANGUAGE: "Languages",
-    Role.DOCUMENT_ID: "Documents of the anchors",
-    Role.ROW_ID: "Ids of the anchors' rows",
-    Role.PROVIDER: "Services that wrote the variants",
-    Role.MODEL: "Models that wrote the variants",
-    Role.DECIDED_BY: "Who accepted (person, rule, model)",
-    Role.OWN_WORDING: "Annotators' own wordings",
-    Role.IGNORE: "Not used",
+    ColumnRole.ANCHOR: "Anchors",
+    ColumnRole.TEXT: "Variants of several types",
+    ColumnRole.TYPE: "Types of the variants",
+    ColumnRole.CUE: "Hedge cues",
+    ColumnRole.HEDGE: "Hedges (type detected)",
+    ColumnRole.NEGATION: "Negations (type detected)",
+    ColumnRole.VERDICT: "Verdicts",
+    ColumnRole.REVIEWER: "Reviewers",
+    ColumnRole.REASON: "Reasons of rejections",
+    ColumnRole.NOTE: "Notes on verdicts",
+    ColumnRole.SPLIT: "Splits (train, validation, test)",
+    ColumnRole.SOURCE: "Sources of the anchors",
+    ColumnRole.LICENCE: "Licences of the sources",
+    ColumnRole.GENRE: "Genres",
+    ColumnRole.LANGUAGE: "Languages",
+    ColumnRole.DOCUMENT_ID: "Documents of the anchors",
+    ColumnRole.ROW_ID: "Ids of the anchors' rows",
+    ColumnRole.PROVIDER: "Services that wrote the variants",
+    ColumnRole.MODEL: "Models that wrote the variants",
+    ColumnRole.DECIDED_BY: "Who accepted (person, rule, model)",
+    ColumnRole.OWN_WORDING: "Annotators' own wordings",
+    ColumnRole.IGNORE: "Not used",
 }
 """The label of each role in a selection."""
 
-UNTYPED = (Role.HEDGE, Role.NEGATION)
+UNTYPED = (ColumnRole.HEDGE, ColumnRole.NEGATION)
 """The roles of columns whose variants are only known to be hedges or negations."""
 
 _VERDICTS = ("verdict", "decision", "judgement", "judgment", "answer", "choice")
-_NAMES: Mapping[Role, tuple[str, ...]] = {
-    Role.ANCHOR: ("anchor", "sentence1", "sentence"),
-    Role.TEXT: ("text", "variant", "sentence2"),
-    Role.TYPE: ("type", "variant_type"),
-    Role.CUE: ("cue",),
-    Role.HEDGE: ("positive", "hedge", "hedged"),
-    Role.NEGATION: ("negative", "negation", "negated"),
-    Role.VERDICT: (*(f"{name} (answer)" for name in _VERDICTS), *_VERDICTS),
-    Role.REVIEWER: ("reviewer", "annotator", "annotator_id", "worker", "worker_id", "workerid"),
-    Role.REASON: ("reason", "reject_reason"),
-    Role.NOTE: ("note", "comment"),
-    Role.SOURCE: ("source",),
-    Role.LICENCE: ("licence", "license"),
+_NAMES: Mapping[ColumnRole, tuple[str, ...]] = {
+    ColumnRole.ANCHOR: ("anchor", "sentence1", "sentence"),
+    ColumnRole.TEXT: ("text", "variant", "sentence2"),
+    ColumnRole.TYPE: ("type", "variant_type"),
+    ColumnRole.CUE: ("cue",),
+    ColumnRole.HEDGE: ("positive", "hedge", "hedged"),
+    ColumnRole.NEGATION: ("negative", "negation", "negated"),
+    ColumnRole.VERDICT: (*(f"{name} (answer)" for name in _VERDICTS), *_VERDICTS),
+    ColumnRole.REVIEWER: (
+        "reviewer",
+        "annotator",
+        "annotator_id",
+        "worker",
+        "worker_id",
+        "workerid",
+    ),
+    ColumnRole.REASON: ("reason", "reject_reason"),
+    ColumnRole.NOTE: ("note", "comment"),
+    ColumnRole.SOURCE: ("source",),
+    ColumnRole.LICENCE: ("licence", "license"),
     **{
-        Role(name): tuple(column for column in columns if column not in AMBIGUOUS)
+        ColumnRole(name): tuple(column for column in columns if column not in AMBIGUOUS)
         for name, columns in ATTRIBUTE_NAMES.items()
     },
-    Role.PROVIDER: ("provider",),
-    Role.MODEL: ("model",),
-    Role.DECIDED_BY: ("decided_by",),
-    Role.OWN_WORDING: ("text (own wording)", "variant (own wording)"),
+    ColumnRole.PROVIDER: ("provider",),
+    ColumnRole.MODEL: ("model",),
+    ColumnRole.DECIDED_BY: ("decided_by",),
+    ColumnRole.OWN_WORDING: ("text (own wording)", "variant (own wording)"),
 }
 """Role → column names that imply it; case does not matter."""
 
@@ -130,10 +137,10 @@ def guess_roles(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, s
         type_id = types.get(name_key(column))
         if type_id is not None and column not in found:
             found[column] = type_id
-    if ENTAILMENT in found.values() and Role.NEGATION in found.values():
+    if ENTAILMENT in found.values() and ColumnRole.NEGATION in found.values():
         # Jina AI's name for the original contradictions; without its other columns it means
         # negations.
-        found = {c: CONTRADICTION if r == Role.NEGATION else r for c, r in found.items()}
+        found = {c: CONTRADICTION if r == ColumnRole.NEGATION else r for c, r in found.items()}
     return found
 
 
@@ -179,12 +186,12 @@ def given_roles(
 
 
 def _role(text: str, types: Mapping[str, str]) -> str:
-    if text.casefold() in set(Role):
-        return Role(text.casefold())
+    if text.casefold() in set(ColumnRole):
+        return ColumnRole(text.casefold())
     type_id = types.get(name_key(text))
     if type_id is None:
         raise HedgerowError(
-            f"Expected a role ({', '.join(Role)}) or a variant type "
+            f"Expected a role ({', '.join(ColumnRole)}) or a variant type "
             f"({', '.join(dict.fromkeys(types.values()))}), found {text[:80]!r}; add your own "
             "types on the Taxonomy page first."
         )
@@ -196,9 +203,9 @@ def with_given(guessed: ColumnRoles, given: ColumnRoles) -> dict[str, str]:
 
     If a role is given to one column, it is no longer guessed for another.
     """
-    taken = set(given.values()) & set(Role)
+    taken = set(given.values()) & set(ColumnRole)
     rest = {c: role for c, role in guessed.items() if role not in taken and c not in given}
-    return {c: role for c, role in (rest | dict(given)).items() if role != Role.IGNORE}
+    return {c: role for c, role in (rest | dict(given)).items() if role != ColumnRole.IGNORE}
 
 
 def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> None:
@@ -209,25 +216,25 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
             role.
     """
     given = list(roles.values())
-    for role in Role:
+    for role in ColumnRole:
         if given.count(role) > 1 and role not in UNTYPED:
             both = [column for column, one in roles.items() if one == role]
             raise Unclear(
                 f"Expected one column of the role {role}, found {listed(both)} in {name}",
                 Field.ONE_COLUMN,
             )
-    is_typed = Role.TYPE in given or set(text_columns(roles).values()) - {Role.TEXT}
+    is_typed = ColumnRole.TYPE in given or set(text_columns(roles).values()) - {ColumnRole.TEXT}
     if not is_typed and named(columns, LABEL_NAMES) and named(columns, HYPOTHESIS_NAMES):
         raise HedgerowError(
             f"{name} looks like data for natural language inference ({listed(columns)}); add "
             "it with 'hedgerow anchors add', or under Anchors › Add."
         )
-    if Role.ANCHOR not in given:
+    if ColumnRole.ANCHOR not in given:
         raise Unclear(
             f"Expected a column of anchors in {name}, found {listed(columns)}", Field.ANCHORS
         )
-    if Role.TEXT in given and Role.TYPE not in given:
-        column = next(column for column, role in roles.items() if role == Role.TEXT)
+    if ColumnRole.TEXT in given and ColumnRole.TYPE not in given:
+        column = next(column for column, role in roles.items() if role == ColumnRole.TEXT)
         raise Unclear(
             f"The variants in {quoted(column)} of {name} have no types", Field.TYPES, column
         )
@@ -239,8 +246,8 @@ def check_roles(roles: ColumnRoles, *, columns: Sequence[str], name: str) -> Non
 
 
 def text_columns(roles: ColumnRoles) -> dict[str, str]:
-    """Return the columns with variants: column → ``Role.TEXT``, an untyped role or a type id."""
-    others = set(Role) - {Role.TEXT, *UNTYPED}
+    """The columns with variants: column → ``ColumnRole.TEXT``, an untyped role or a type id."""
+    others = set(ColumnRole) - {ColumnRole.TEXT, *UNTYPED}
     return {column: role for column, role in roles.items() if role not in others}
 
 

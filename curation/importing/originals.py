@@ -21,7 +21,7 @@ from curation.decisions.storing import chunks
 from curation.decisions.variant_rows import ids_by_uid
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT, check_types
 from curation.editing.variants import MAX_TEXT
-from curation.importing.anchor_preview import Fate, FileRow, Preview
+from curation.importing.anchor_preview import FileRow, Preview, RowStatus
 from curation.importing.labels import LabelledTable
 from curation.language.english import is_english
 from curation.tables.columns import FileTable
@@ -101,7 +101,7 @@ class Originals:
     known: Collection[str]
     left_out: Mapping[Fault, int]
 
-    def of(self, rows: Sequence[FileRow]) -> list[Original]:
+    def paired_with(self, rows: Sequence[FileRow]) -> list[Original]:
         """The texts paired with the anchors in these rows, or with existing anchors."""
         wanted = {row.uid for row in rows}.union(self.known)
         return [original for original in self.texts if original.anchor in wanted]
@@ -109,7 +109,7 @@ class Originals:
     def left_out_beside(self, rows: Sequence[FileRow]) -> dict[Fault, int]:
         """How many texts with each problem are left out if these rows are added."""
         counts = Counter(self.left_out)
-        counts[Fault.NO_ANCHOR] += len(self.texts) - len(self.of(rows))
+        counts[Fault.NO_ANCHOR] += len(self.texts) - len(self.paired_with(rows))
         return {fault: counts[fault] for fault in Fault if counts[fault]}
 
 
@@ -238,7 +238,11 @@ def _check_distinct(columns: Sequence[str]) -> None:
 
 def _in_the_database(shown: Preview) -> list[str]:
     """The uids of the rows that are current texts of anchors."""
-    return [row.uid for row in shown.of(Fate.DUPLICATE) if row.findings[0].reason is Reason.KNOWN]
+    return [
+        row.uid
+        for row in shown.with_status(RowStatus.DUPLICATE)
+        if row.findings[0].reason is Reason.KNOWN
+    ]
 
 
 def _cells(
@@ -249,7 +253,7 @@ def _cells(
     for row, raw in zip(shown.rows, texts, strict=True):
         if not raw or raw.isspace():
             continue
-        out_of_use = row.fate is Fate.DUPLICATE and row.findings[0].reason in unusable
+        out_of_use = row.status is RowStatus.DUPLICATE and row.findings[0].reason in unusable
         if row.uid and not out_of_use:
             yield row, raw
         else:

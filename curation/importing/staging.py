@@ -22,9 +22,9 @@ from curation.formatting import counted
 from curation.importing.cells import Meanings, cue_of, type_of
 from curation.importing.column_roles import (
     UNTYPED,
+    ColumnRole,
     ColumnRoles,
     Field,
-    Role,
     Unclear,
     types_by_name,
 )
@@ -222,7 +222,7 @@ def _find_types(
         f"UPDATE variant SET type = kind WHERE kind NOT IN {_marks(untyped)}", untyped
     )
     to_find = list(untyped)
-    if Role.CUE not in roles.values():
+    if ColumnRole.CUE not in roles.values():
         to_find += [entry.id for entry in types.values() if entry.needs_cue]
     condition = f"FROM variant WHERE kind IN {_marks(to_find)}"
     (total,) = connection.execute(f"SELECT count(*) {condition}", to_find).fetchone()

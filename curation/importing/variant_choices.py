@@ -10,7 +10,7 @@ from curation.decisions.reviewers import check_person
 from curation.editing.own_types import ORIGINAL_TYPES, check_types
 from curation.formatting import counted
 from curation.importing.anchor_rows import About, check_source
-from curation.importing.column_roles import Role
+from curation.importing.column_roles import ColumnRole
 from curation.importing.staged import Staged
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
@@ -19,7 +19,7 @@ from db.errors import HedgerowError
 # -- choices --------------------------------------------------------------------------------------
 
 
-_POLARITIES = {Role.HEDGE: "positive", Role.NEGATION: "negative"}
+_POLARITIES = {ColumnRole.HEDGE: "positive", ColumnRole.NEGATION: "negative"}
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ def check(session: Session, staged: Staged, choices: Choices) -> None:
                 "its rows."
             )
     for role, type_id in choices.undecided.items():
-        _check_undecided(types, Role(role), type_id)
+        _check_undecided(types, ColumnRole(role), type_id)
     check_source(session, choices.about)
     for source, licence in staged.sources().items():
         check_source(session, About(source, licence or None))
     _check_reviewers(session, staged, choices)
 
 
-def _check_undecided(types: Mapping[str, VariantType], role: Role, type_id: str) -> None:
+def _check_undecided(types: Mapping[str, VariantType], role: ColumnRole, type_id: str) -> None:
     entry = types.get(type_id)
     if entry is None or entry.polarity != _POLARITIES[role]:
         fitting = fitting_types(types, role)
@@ -84,7 +84,7 @@ def _check_undecided(types: Mapping[str, VariantType], role: Role, type_id: str)
         )
 
 
-def fitting_types(types: Mapping[str, VariantType], role: Role) -> list[str]:
+def fitting_types(types: Mapping[str, VariantType], role: ColumnRole) -> list[str]:
     """Return the ids of the types in use that fit an untyped role."""
     return [
         one.id for one in types.values() if one.polarity == _POLARITIES[role] and not one.retired

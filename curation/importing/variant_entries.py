@@ -14,7 +14,7 @@ from curation.editing.cues import checked_cue
 from curation.editing.variants import MAX_TEXT
 from curation.importing.anchor_rows import MAX_LICENCE, MAX_SOURCE
 from curation.importing.cells import Judged, Meanings, judged, short, type_in
-from curation.importing.column_roles import ColumnRoles, Role, text_columns
+from curation.importing.column_roles import ColumnRole, ColumnRoles, text_columns
 from curation.tables.delimited import quoted
 from curation.tables.json_values import cell_text
 from curation.tables.table import Row
@@ -28,9 +28,9 @@ MAX_PROVIDER, MAX_MODEL = 80, 200
 
 
 _NAMES = {
-    Role.SOURCE: ("source", MAX_SOURCE),
-    Role.LICENCE: ("licence", MAX_LICENCE),
-    Role.REVIEWER: ("reviewer's name", MAX_NAME),
+    ColumnRole.SOURCE: ("source", MAX_SOURCE),
+    ColumnRole.LICENCE: ("licence", MAX_LICENCE),
+    ColumnRole.REVIEWER: ("reviewer's name", MAX_NAME),
 }
 """Roles of columns with names: what they name, and the maximum number of characters."""
 
@@ -143,10 +143,14 @@ class EntryReader:
             types: the result of ``roles.types_by_name``.
             meanings: meanings of verdicts, in addition to the known words.
         """
-        self._columns = {Role(role): column for column, role in roles.items() if role in set(Role)}
+        self._columns = {
+            ColumnRole(role): column for column, role in roles.items() if role in set(ColumnRole)
+        }
         self._texts = text_columns(roles)
-        own = self._columns.get(Role.OWN_WORDING)
-        self._own = {own: Role.OWN_WORDING} if own and Role.TYPE in self._columns else {}
+        own = self._columns.get(ColumnRole.OWN_WORDING)
+        self._own = (
+            {own: ColumnRole.OWN_WORDING} if own and ColumnRole.TYPE in self._columns else {}
+        )
         self._types = types
         self.changed: Counter[str] = Counter()
         self._meanings = meanings or {}
@@ -160,7 +164,7 @@ class EntryReader:
             HedgerowError: a verdict, split, type, cue, genre, language, source or name is not
                 valid; the message says where.
         """
-        raw = _each(row.cells.get(self._columns[Role.ANCHOR]))
+        raw = _each(row.cells.get(self._columns[ColumnRole.ANCHOR]))
         text, uid, fault = self._anchored(
             raw[0] if len(raw) == 1 and isinstance(raw[0], str) else ""
         )
@@ -179,8 +183,8 @@ class EntryReader:
         return [*entries, Entry(anchor, own, None, faults)] if own or faults else entries
 
     def _anchor(self, row: Row, uid: str, text: str) -> FileAnchor:
-        source, licence = self._value(row, Role.SOURCE), self._value(row, Role.LICENCE)
-        own = (self._value(row, Role(name)) for name in CHECKS)
+        source, licence = self._value(row, ColumnRole.SOURCE), self._value(row, ColumnRole.LICENCE)
+        own = (self._value(row, ColumnRole(name)) for name in CHECKS)
         return FileAnchor(uid, text, source, licence, Attributes(*own))
 
     def _variants(
@@ -194,28 +198,28 @@ class EntryReader:
             if raw is None or (isinstance(raw, str) and (not raw or raw.isspace())):
                 continue
             text, fault = _readable(raw, anchor)
-            kind = self._type(row) if role in (Role.TEXT, Role.OWN_WORDING) else role
+            kind = self._type(row) if role in (ColumnRole.TEXT, ColumnRole.OWN_WORDING) else role
             if fault is None and not kind:
                 fault = LeftOut.NO_TYPE
             if fault is not None:
                 left_out.append(fault)
                 continue
             self.changed.update(changes(raw, text))
-            cue = self._value(row, Role.CUE)
-            provider = short(self._cell(row, Role.PROVIDER), longest=MAX_PROVIDER)
-            model = short(self._cell(row, Role.MODEL), longest=MAX_MODEL)
+            cue = self._value(row, ColumnRole.CUE)
+            provider = short(self._cell(row, ColumnRole.PROVIDER), longest=MAX_PROVIDER)
+            model = short(self._cell(row, ColumnRole.MODEL), longest=MAX_MODEL)
             found.append(FileVariant(kind, text, cue or None, provider, model))
         return tuple(found), tuple(left_out)
 
     def _type(self, row: Row) -> str:
-        column = self._columns[Role.TYPE]
+        column = self._columns[ColumnRole.TYPE]
         value = cell_text(row.cells.get(column))
         return type_in(value, self._types, place=row.place, column=column)
 
     def _verdict(self, row: Row) -> FileVerdict | LeftOut | None:
-        column = self._columns.get(Role.VERDICT)
+        column = self._columns.get(ColumnRole.VERDICT)
         if column is None:
-            by = cell_text(self._cell(row, Role.DECIDED_BY)).casefold()
+            by = cell_text(self._cell(row, ColumnRole.DECIDED_BY)).casefold()
             known = by in ("person", "rule", "model")
             return FileVerdict("", by, Judged(Verdict.ACCEPT)) if known else None
         value = row.cells.get(column)
@@ -223,20 +227,20 @@ class EntryReader:
             return LeftOut.SEVERAL_ANSWERS
         found = judged(
             cell_text(value),
-            reason=cell_text(self._cell(row, Role.REASON)),
-            note=short(self._cell(row, Role.NOTE), longest=MAX_NOTE),
+            reason=cell_text(self._cell(row, ColumnRole.REASON)),
+            note=short(self._cell(row, ColumnRole.NOTE), longest=MAX_NOTE),
             meanings=self._meanings,
             place=row.place,
             column=column,
         )
-        reviewer = self._value(row, Role.REVIEWER)
+        reviewer = self._value(row, ColumnRole.REVIEWER)
         return FileVerdict(reviewer, "person", found) if found else None
 
-    def _cell(self, row: Row, role: Role) -> Any:
+    def _cell(self, row: Row, role: ColumnRole) -> Any:
         column = self._columns.get(role)
         return row.cells.get(column) if column is not None else None
 
-    def _value(self, row: Row, role: Role) -> str:
+    def _value(self, row: Row, role: ColumnRole) -> str:
         """Return the checked value of a cell; '' if there is none."""
         value = cell_text(self._cell(row, role))
         if not value:
@@ -253,9 +257,9 @@ def _each(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _checked(role: Role, value: str) -> str:
+def _checked(role: ColumnRole, value: str) -> str:
     """The value of a cell in this role, in its stored form."""
-    if role is Role.CUE:
+    if role is ColumnRole.CUE:
         return checked_cue(value) or ""
     if role in CHECKS:
         return CHECKS[role](value)

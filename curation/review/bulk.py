@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.lookup import source_named
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.decisions.storing import RULE, bulk_store_decisions
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.opinions import OpinionClause, find_judge, opinion_clause
@@ -28,7 +28,7 @@ from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from db.columns import Columns, now
 from db.errors import HedgerowError
-from db.models import Anchor, Diagnostic, Source, Status, Variant, VariantCosine, Verdict
+from db.models import Anchor, Diagnostic, Source, Status, TeamRole, Variant, VariantCosine, Verdict
 
 BLOCK = 10_000
 """Number of decisions inserted at once."""
@@ -281,7 +281,7 @@ def apply_rule(
         HedgerowError: a type, source, judge or reason is unknown; the reason does not apply to all
             matching types; or the user is not a lead.
     """
-    require(Role.LEAD, session)
+    require(TeamRole.LEAD, session)
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
     _check_names(session, rule, types)

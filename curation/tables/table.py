@@ -155,8 +155,8 @@ def open_table(
                     f"Expected at most {MAX_ROWS:,} rows, found more in {parts.name}; split it and "
                     "import the parts one after another."
                 )
-            if (whose := owners.get(row.part)) and not row.cells.get(exports.ANNOTATOR):
-                row.cells[exports.ANNOTATOR] = whose
+            if (annotator := owners.get(row.part)) and not row.cells.get(exports.ANNOTATOR):
+                row.cells[exports.ANNOTATOR] = annotator
             yield row
 
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))

@@ -70,7 +70,7 @@ class Guideline:
     rules: tuple[GuidelineRule, ...]
     examples: tuple[GuidelineExample, ...]
 
-    def of(self, kind: ExampleKind) -> tuple[GuidelineExample, ...]:
+    def examples_of(self, kind: ExampleKind) -> tuple[GuidelineExample, ...]:
         """Return the examples of one kind."""
         return tuple(example for example in self.examples if example.kind is kind)
 
@@ -90,12 +90,12 @@ def passage(found: Guideline, reason: str = "") -> Guideline:
         bad examples if none do. For an acceptance, the good examples. At most ``PASSAGE`` of each.
     """
     if not reason:
-        return Guideline(found.asked_for, (), found.of(ExampleKind.GOOD)[:PASSAGE])
+        return Guideline(found.asked_for, (), found.examples_of(ExampleKind.GOOD)[:PASSAGE])
     name = reason.lower()
     rules = tuple(rule for rule in found.rules if name in f"{rule.name} {rule.text}".lower())
     examples = tuple(one for one in found.examples if name in one.verdict.lower())
     if not rules and not examples:
-        examples = found.of(ExampleKind.BAD)
+        examples = found.examples_of(ExampleKind.BAD)
     return Guideline(found.asked_for, rules[:PASSAGE], examples[:PASSAGE])
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.partial_files import PART, clear_partials, new_partial
 from curation.similar import FOLDER as EMBEDDINGS
 from curation.upkeep.copying import copy_database
@@ -28,6 +28,7 @@ from db.engine import create_engine, explained
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.migrate import current_revision
+from db.models import TeamRole
 from db.run_process import make_folder
 from db.settings import Settings
 
@@ -76,7 +77,7 @@ def make_backup(
         HedgerowError: the file already exists, its folder is missing or part of the data folder, or
             it cannot be written. No file is left behind.
     """
-    require(Role.LEAD)
+    require(TeamRole.LEAD)
     _check_place(path, settings)
     clear_partials(path)
     draft = new_partial(path)

@@ -9,14 +9,14 @@ from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.upkeep import kept_values
 from curation.upkeep.kept_values import Check, Found
 from db import Report
 from db.columns import db_now, now
 from db.engine import reading, writing
 from db.execution import RunContext
-from db.models import BenchmarkResult, Encoder, Lease, Run, RunState
+from db.models import BenchmarkResult, Encoder, Lease, Run, RunState, TeamRole
 from db.runs import dead_runs
 from db.settings import Settings
 
@@ -191,7 +191,7 @@ def check_project(
     Raises:
         HedgerowError: the database cannot be read or written, or the person is not a lead.
     """
-    require(Role.LEAD)
+    require(TeamRole.LEAD)
     found = []
     for number, check in enumerate(CHECKS):
         report(number, len(CHECKS), f"Checking: {check.title.lower()}.")

@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.partial_files import clear_partials, new_partial
 from curation.upkeep.content import (
     Hashes,
@@ -31,7 +31,7 @@ from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError, first_line
 from db.failures import shown_address
 from db.migrate import upgrade
-from db.models import RunState
+from db.models import RunState, TeamRole
 from db.runs import under_way
 from db.settings import Settings
 
@@ -252,7 +252,7 @@ def copy_project(engine: Engine, settings: Settings, url: str, *, report: Report
         HedgerowError: the address is invalid or the project's own, a run is at work, or as in
             ``copy_database``. Nothing is copied.
     """
-    require(Role.LEAD)
+    require(TeamRole.LEAD)
     target = create_engine(_address(settings, url).url)
     try:
         if same_place(engine, target):

@@ -16,14 +16,14 @@ from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.upkeep.backup_file import ARTIFACTS, DATABASE, FORMAT, MANIFEST
 from curation.upkeep.copying import copy_database, require_empty
 from db import Report
 from db.engine import create_engine, writing
 from db.errors import HedgerowError
 from db.migrate import backups, current_revision, upgrade
-from db.models import Lease, Run, RunState
+from db.models import Lease, Run, RunState, TeamRole
 from db.run_process import make_folder
 from db.runs import UNFINISHED
 from db.settings import Settings
@@ -53,7 +53,7 @@ def restore_backup(settings: Settings, path: Path, *, report: Report) -> Restore
         HedgerowError: the file is damaged, not a backup, or from a newer Hedgerow, or the location
             already has content. Nothing is changed.
     """
-    require(Role.LEAD)
+    require(TeamRole.LEAD)
     home = settings.home
     target = create_engine(settings.url)
     try:

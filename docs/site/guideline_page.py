@@ -79,7 +79,7 @@ def _section(label: str, role: str, definition: str, guideline: str, *, level: i
         "\n".join(rules),
     ]
     for kind, heading in _HEADINGS.items():
-        if examples := found.of(kind):
+        if examples := found.examples_of(kind):
             parts += [f"**{heading}**", "\n".join(map(_example, examples))]
     return "\n" + "\n\n".join(parts) + "\n"
 

@@ -290,16 +290,17 @@ def test_a_step_has_the_same_batch_however_it_is_reached(
 ) -> None:
     straight, jumping, other = (kind(rows, size=4, seed=seed, **weights) for seed in (3, 3, 4))
     steps = range(1, 3 * (len(rows) // 4) + 1)
-    found = {step: straight.of(step) for step in steps}
-    assert {step: jumping.of(step) for step in reversed(steps)} == found
-    assert {step: other.of(step) for step in steps} != found
+    found = {step: straight.rows_at(step) for step in steps}
+    assert {step: jumping.rows_at(step) for step in reversed(steps)} == found
+    assert {step: other.rows_at(step) for step in steps} != found
     assert all(len(batch) == 4 for batch in found.values())
 
 
 def test_an_epoch_takes_each_family_once_in_an_order_of_its_own() -> None:
     batches = FamilyBatches(FAMILIES, size=5, seed=1)  # 2 steps per epoch, 2 families left out
     epochs = [
-        [texts(row)[0] for step in steps for row in batches.of(step)] for steps in ((1, 2), (3, 4))
+        [texts(row)[0] for step in steps for row in batches.rows_at(step)]
+        for steps in ((1, 2), (3, 4))
     ]
     for taken in epochs:
         assert len(set(taken)) == len(taken) == 10
@@ -322,7 +323,7 @@ MIXED = [*of_source("own", FAMILIES), *of_source("list", FAMILIES), *of_source("
 
 def taken(batches: Batches, steps: range, source: str) -> list[str]:
     """The anchors of a source in these steps, in their order."""
-    rows = [row for step in steps for row in batches.of(step)]
+    rows = [row for step in steps for row in batches.rows_at(step)]
     return [row[0].text for row in rows if row[0].source == source]
 
 
@@ -353,7 +354,7 @@ def test_no_anchor_comes_again_before_all_of_its_source_have_come(
     epochs = Epochs(anchors, shares=weights, seed=seed)
     seen: Counter[int] = Counter()
     for epoch in range(7):
-        chosen = epochs.of(epoch)
+        chosen = epochs.anchors_of(epoch)
         assert len(set(chosen)) == len(chosen) == len(epochs)
         seen.update(chosen)
         for source in set(sources):
@@ -366,7 +367,9 @@ def test_no_anchor_comes_again_before_all_of_its_source_have_come(
 def test_sources_that_are_taken_whole_change_no_batch() -> None:
     plain = FamilyBatches(MIXED, size=4, seed=5)
     whole = FamilyBatches(MIXED, size=4, seed=5, sources={"own": 1.0, "elsewhere": 0.1})
-    assert [plain.of(step) for step in range(1, 20)] == [whole.of(step) for step in range(1, 20)]
+    assert [plain.rows_at(step) for step in range(1, 20)] == [
+        whole.rows_at(step) for step in range(1, 20)
+    ]
 
 
 def test_a_variant_takes_part_as_often_as_its_type_says_and_the_anchor_always() -> None:
@@ -374,7 +377,7 @@ def test_a_variant_takes_part_as_often_as_its_type_says_and_the_anchor_always() 
     batches = FamilyBatches(FAMILIES, size=12, seed=1, types=weights)
     counts: Counter[str] = Counter()
     for step in range(1, 201):
-        rows = batches.of(step)
+        rows = batches.rows_at(step)
         assert all(row[0].role == Role.ANCHOR for row in rows)
         counts.update(member.type_id for row in rows for member in row)
     of = 200 * 12
@@ -403,7 +406,9 @@ def test_no_batch_of_triples_holds_a_text_twice() -> None:
     """Otherwise a triple's positive would be another triple's negative (in-batch negatives)."""
     batches = TripleBatches(TRIPLES, size=6, seed=0)
     for step in range(1, 2 * len(TRIPLES) // 6):
-        assert max(Counter(text for row in batches.of(step) for text in texts(row)).values()) == 1
+        assert (
+            max(Counter(text for row in batches.rows_at(step) for text in texts(row)).values()) == 1
+        )
 
 
 @pytest.mark.slow
@@ -415,7 +420,7 @@ def test_an_epoch_of_triples_is_full_even_if_a_few_anchors_have_most_of_them() -
     ]
     batches = TripleBatches([*many, *TRIPLES], size=6, seed=0)
     for step in range(1, (40 + len(TRIPLES)) // 6 + 1):
-        anchors = [row[0].text for row in batches.of(step)]
+        anchors = [row[0].text for row in batches.rows_at(step)]
         assert len(set(anchors)) == 6
 
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.release.freezing import get_release
 from db.errors import HedgerowError
-from db.models import Split
+from db.models import Split, TeamRole
 from db.named_files import expanded, read_bytes
 from db.run_process import make_folder
 from training.benchmarks.catalogue import all_benchmarks, benchmark
@@ -107,7 +107,7 @@ def keep_data(
         HedgerowError: the file is not from this benchmark or can't be stored (then nothing is left
             behind), or the reviewer is not a lead.
     """
-    require(Role.LEAD)
+    require(TeamRole.LEAD)
     kind = benchmark(name)
     named = _named(kind, files)
     shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))

@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 class Batches(Protocol):
     """The rows of each step."""
 
-    def of(self, step: int) -> list[Family]:
+    def rows_at(self, step: int) -> list[Family]:
         """The rows of the step with this number, from 1 on. They are the same at every call."""
 
 
@@ -67,7 +67,7 @@ class Epochs:
             count = anchors_in_an_epoch(len(numbers), shares.get(source, 1.0))
             self._rounds.append((numbers, count))
 
-    def of(self, epoch: int) -> list[int]:
+    def anchors_of(self, epoch: int) -> list[int]:
         """The indices of the anchors in the epoch with this number (from 0 on), in their order."""
         return sorted(
             numbers[(epoch * count + place) % len(numbers)]
@@ -106,14 +106,14 @@ class FamilyBatches:
         self._epochs = Epochs([family[0] for family in families], shares=sources, seed=seed)
         self._order = lru_cache(maxsize=1)(self._shuffled)
 
-    def of(self, step: int) -> list[Family]:
+    def rows_at(self, step: int) -> list[Family]:
         """As in `Batches`."""
         epoch, place = divmod(step - 1, len(self._epochs) // self._size)
         chosen = self._order(epoch)[place * self._size : (place + 1) * self._size]
         return self._with_types([self._families[number] for number in chosen], step)
 
     def _shuffled(self, epoch: int) -> list[int]:
-        order = self._epochs.of(epoch)
+        order = self._epochs.anchors_of(epoch)
         random.Random(f"{self._seed}:{epoch}").shuffle(order)
         return order
 
@@ -154,7 +154,7 @@ class TripleBatches:
         self._steps = max(1, rows_in_an_epoch(triples, sources) // size)
         self._epoch = lru_cache(maxsize=1)(self._sampled)
 
-    def of(self, step: int) -> list[Family]:
+    def rows_at(self, step: int) -> list[Family]:
         """As in `Batches`. Empty if no full batch without a shared text is possible."""
         epoch, place = divmod(step - 1, self._steps)
         rows, sampled = self._epoch(epoch)
@@ -165,7 +165,7 @@ class TripleBatches:
         import torch
         from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
 
-        chosen = {self._anchors[number] for number in self._epochs.of(epoch)}
+        chosen = {self._anchors[number] for number in self._epochs.anchors_of(epoch)}
         rows = [row for row in self._triples if row[0] in chosen]
         sampler = NoDuplicatesBatchSampler(
             cast("Dataset", _Texts(rows)),

@@ -55,7 +55,7 @@ class StepCollator:
         """
         (step,) = items
         recipe, distillation = self._recipe, self._course.distillation
-        rows = self._course.batches.of(step)
+        rows = self._course.batches.rows_at(step)
         if not rows:
             raise HedgerowError(
                 f"Could not build a batch of {recipe.batch_size} {recipe.rows} without a shared "

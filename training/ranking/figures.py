@@ -49,7 +49,7 @@ class RankingFigures:
         """
         self._nevir, self._check = NevIR(held_out), check
 
-    def of(self, scorer: Scorer) -> dict[str, float]:
+    def evaluate(self, scorer: Scorer) -> dict[str, float]:
         """The metrics by their names. The cosines of documents only exist for encoders.
 
         Args:

@@ -154,7 +154,7 @@ def _train(context: RunContext, task: _Task) -> dict[str, Any]:
     figures = RankingFigures(task.parts.held_out, check=progress.check)
 
     def measure() -> Mapping[str, float]:
-        return figures.of(scorer_for(model, task.architecture))
+        return figures.evaluate(scorer_for(model, task.architecture))
 
     fit = Fit(task.parts.train, task.request, measure, context.folder, task.identity, progress)
     trainer = TRAINERS[task.architecture](model, fit)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy.orm import Session
 
-from curation.decisions.roles import Role, require
+from curation.decisions.roles import require
 from curation.partial_files import OLD, clear_partials, new_partial
 from curation.release.export.card_sections import writers_of
 from curation.release.export.data_card import PLACE, card
@@ -33,7 +33,7 @@ from curation.release.question_pairs import Arm
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Release
+from db.models import Release, TeamRole
 from db.named_files import resolved, sha256_of
 
 MANIFEST = "hedgerow.json"
@@ -69,7 +69,7 @@ def export_release(
             pairs, or too few for the format; the target is a file, or a folder that contains
             anything but an export; or it cannot be written. The target is then unchanged.
     """
-    require(Role.LEAD, session)
+    require(TeamRole.LEAD, session)
     form = export_format(format)
     target = resolved(folder)
     with explained(target):

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from curation.decisions.history import history
 from curation.decisions.leases import Screen, families_of
-from curation.decisions.roles import Role, acting_role
+from curation.decisions.roles import acting_role
 from curation.decisions.storing import StatusChange
 from curation.review.actions import ShownCard, find_variant, shown
 from curation.review.adjudication import contested
@@ -29,7 +29,7 @@ from curation.review.queue import Order, Queue, next_variant
 from curation.review.undo import late_decisions
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Variant
+from db.models import TeamRole, Variant
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class ReviewWindow(QueuePosition):
             self.known_gold = mixing.known_gold(session, variants)
             self.gold = mixing.undecided(session, self.reviewer_id, self.known_gold)
             settled = contested(session, variants) - hidden - self.known_gold
-            if acting_role(session) is not Role.LEAD:  # other roles cannot settle
+            if acting_role(session) is not TeamRole.LEAD:  # other roles cannot settle
                 settled = frozenset()
             if variant_id not in self.gold:
                 self._report_others(session, variant_id, hidden=variant_id in hidden)

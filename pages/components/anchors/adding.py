@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from curation.generation.request import Which
-from curation.importing.anchor_preview import Fate, changed
+from curation.importing.anchor_preview import RowStatus, changed
 from curation.importing.anchor_storing import Added
 from curation.importing.anchors import ADD_ANCHORS, AddAnchors, AnchorFile, Plan, places, plan
 from curation.importing.labels import LabelledTable, read_file, read_pasted
@@ -183,7 +183,7 @@ def _button(planned: Plan, texts: int) -> None:
     if not count and not texts:
         st.text(
             "Nothing is chosen: tick suspicious rows, or add all of them."
-            if planned.preview.fates[Fate.SUSPICIOUS]
+            if planned.preview.statuses[RowStatus.SUSPICIOUS]
             else "Nothing to add: every row already exists or is left out."
         )
     st.button(

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from curation.editing.attributes import MAX_GENRE, MAX_LANGUAGE
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
-from curation.importing.anchor_preview import Fate, Preview
+from curation.importing.anchor_preview import Preview, RowStatus
 from curation.importing.anchor_rows import MAX_LICENCE, MAX_SOURCE
 from curation.importing.anchors import COLUMNS, FIELDS, Plan, attribute_columns
 from curation.importing.labels import MEANINGS, LabelledTable
@@ -77,7 +77,7 @@ def rows_to_add(shown: Preview, ticked: set[int], *, key: str) -> dict[str, Any]
     Args:
         ticked: lines of the suspicious rows that are added even if not all are.
     """
-    new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
+    new, suspicious = shown.statuses[RowStatus.NEW], shown.statuses[RowStatus.SUSPICIOUS]
     rows = "suspicious row" if suspicious == 1 else f"{suspicious:,} suspicious rows"
     include = bool(suspicious) and st.checkbox(f"Also add the {rows}", key=f"anchors-include-{key}")
     most = new + (suspicious if include else len(ticked))
@@ -225,7 +225,7 @@ def _use_usual(key: str, usual: dict[str, str]) -> None:
 
 def accept_originals(planned: Plan, *, key: str) -> tuple[int, bool]:
     """Report the paired texts, and ask whether to accept them as their data set labels them."""
-    texts = planned.originals.of(planned.rows)
+    texts = planned.originals.paired_with(planned.rows)
     if not planned.columns.originals and not planned.originals_left_out:
         return 0, False
     counts = Counter(text.type_id for text in texts)

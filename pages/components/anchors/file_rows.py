@@ -10,7 +10,7 @@ import streamlit as st
 
 from curation.anchors.checks import LABELS
 from curation.formatting import counted
-from curation.importing.anchor_preview import Fate, FileRow, Preview
+from curation.importing.anchor_preview import FileRow, Preview, RowStatus
 from curation.importing.anchors import candidates as likely_columns
 from curation.importing.labels import LabelledTable
 from curation.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
@@ -19,11 +19,11 @@ from pages.components.shared import tables
 from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
 
-FATES = {
-    Fate.NEW: "New",
-    Fate.SUSPICIOUS: "Suspicious",
-    Fate.DUPLICATE: "Duplicate",
-    Fate.IMPOSSIBLE: "Left out",
+STATUSES = {
+    RowStatus.NEW: "New",
+    RowStatus.SUSPICIOUS: "Suspicious",
+    RowStatus.DUPLICATE: "Duplicate",
+    RowStatus.IMPOSSIBLE: "Left out",
 }
 ADD = "Add"
 ALL = "all"
@@ -48,20 +48,20 @@ def draw(shown: Preview, table: FileTable, *, key: str) -> set[int]:
         The lines of the suspicious rows that were ticked.
     """
     ticked: set[int] = st.session_state.setdefault(f"anchors-ticked-{key}", set())
-    counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
+    counts = {ALL: len(shown.rows)} | {status: shown.statuses[status] for status in STATUSES}
     place = st.container(horizontal=True, vertical_alignment="center")
     chosen = place.segmented_control(
         "Rows",
-        [name for name in counts if counts[name] or name == Fate.NEW],
+        [name for name in counts if counts[name] or name == RowStatus.NEW],
         default=ALL,
         required=True,
-        key=f"anchors-fate-{key}",
+        key=f"anchors-status-{key}",
         label_visibility="collapsed",
-        format_func=lambda name: f"{FATES.get(name, 'All rows')} {counts[name]:,}",
+        format_func=lambda name: f"{STATUSES.get(name, 'All rows')} {counts[name]:,}",
     )
-    rows = shown.rows if chosen == ALL else shown.of(Fate(chosen))
+    rows = shown.rows if chosen == ALL else shown.with_status(RowStatus(chosen))
     reason = None
-    if chosen == Fate.SUSPICIOUS:
+    if chosen == RowStatus.SUSPICIOUS:
         found = Counter(finding.reason for row in rows for finding in row.findings)
         reason = place.selectbox(
             "Reason",
@@ -73,7 +73,7 @@ def draw(shown: Preview, table: FileTable, *, key: str) -> set[int]:
         )
         if reason:
             rows = [row for row in rows if any(one.reason is reason for one in row.findings)]
-    ticks = ticked if chosen == Fate.SUSPICIOUS else None
+    ticks = ticked if chosen == RowStatus.SUSPICIOUS else None
     _page(rows, table, ticks, key=f"{key}-{chosen}-{reason}")
     return ticked
 
@@ -125,7 +125,7 @@ def _page(rows: Sequence[FileRow], table: FileTable, ticked: set[int] | None, *,
         ({} if ticked is None else {ADD: row.line in ticked})
         | {
             place: row.line,
-            "Result": FATES[row.fate],
+            "Result": STATUSES[row.status],
             "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
             "Why": " ".join(finding.sentence for finding in row.findings),
         }

@@ -7,8 +7,8 @@ import streamlit as st
 from curation.importing.cells import Meanings, parse_meanings
 from curation.importing.column_roles import (
     MEANINGS,
+    ColumnRole,
     Field,
-    Role,
     Unclear,
     check_roles,
     guess_roles,
@@ -26,21 +26,25 @@ MOST = 40
 
 WORDS = "Verdict values"
 
-_UNDECIDED = {Role.HEDGE: "Hedges", Role.NEGATION: "Negations"}
+_UNDECIDED = {ColumnRole.HEDGE: "Hedges", ColumnRole.NEGATION: "Negations"}
 
 
 def roles_of(table: Table, types: Mapping[str, VariantType], *, key: str) -> dict[str, str]:
     """Column → its role, as detected from its name or as chosen."""
     guessed = guess_roles(table.columns, types_by_name(types.values()))
     in_use = [entry.id for entry in types.values() if not entry.retired]
-    options = [Role.IGNORE.value, *(role.value for role in Role if role != Role.IGNORE), *in_use]
+    options = [
+        ColumnRole.IGNORE.value,
+        *(role.value for role in ColumnRole if role != ColumnRole.IGNORE),
+        *in_use,
+    ]
     asked = sorted(table.columns, key=lambda column: column not in guessed)[:MOST]
     given: dict[str, str] = {}
     unsure = _is_unsure(table, guessed)
     with st.expander(f"Columns of {plain(table.name)}", expanded=unsure):
         place = st.container(horizontal=True, key="filters-variant-columns")
         for column in asked:
-            role = guessed.get(column, Role.IGNORE.value)
+            role = guessed.get(column, ColumnRole.IGNORE.value)
             given[column] = place.selectbox(
                 plain(column),
                 options if role in options else [*options, role],
@@ -64,14 +68,14 @@ def _is_unsure(table: Table, guessed: Mapping[str, str]) -> bool:
 
 
 def _named(role: str, types: Mapping[str, VariantType]) -> str:
-    if role in set(Role):
-        return MEANINGS[Role(role)]
+    if role in set(ColumnRole):
+        return MEANINGS[ColumnRole(role)]
     return plain(f"Type: {types[role].label if role in types else role}")
 
 
 def meanings(roles: Mapping[str, str], *, key: str) -> str:
     """The meaning of the file's own verdict values, as typed."""
-    if Role.VERDICT not in roles.values():
+    if ColumnRole.VERDICT not in roles.values():
         return ""
     return st.text_input(
         WORDS,
@@ -94,16 +98,17 @@ def parsed_meanings(typed: str) -> Meanings:
 
 
 _FIELDS = {
-    Field.ONE_COLUMN: f"choose “{MEANINGS[Role.IGNORE]}” for all but one of them",
-    Field.ANCHORS: f"choose “{MEANINGS[Role.ANCHOR]}” for the right column",
-    Field.VARIANTS: f"choose “{MEANINGS[Role.TEXT]}”, one type, “{MEANINGS[Role.HEDGE]}” or "
-    f"“{MEANINGS[Role.NEGATION]}” for each column of variants",
-    Field.TYPES: f"choose “{MEANINGS[Role.TYPE]}” for the column that names them, or, for "
+    Field.ONE_COLUMN: f"choose “{MEANINGS[ColumnRole.IGNORE]}” for all but one of them",
+    Field.ANCHORS: f"choose “{MEANINGS[ColumnRole.ANCHOR]}” for the right column",
+    Field.VARIANTS: f"choose “{MEANINGS[ColumnRole.TEXT]}”, one type, "
+    f"“{MEANINGS[ColumnRole.HEDGE]}” or “{MEANINGS[ColumnRole.NEGATION]}” for each column "
+    "of variants",
+    Field.TYPES: f"choose “{MEANINGS[ColumnRole.TYPE]}” for the column that names them, or, for "
     "'{about}', the type that all of them are",
     Field.SAME_VALUE: "make them the same in the file, or choose "
-    f"“{MEANINGS[Role.IGNORE]}” for the column",
+    f"“{MEANINGS[ColumnRole.IGNORE]}” for the column",
     Field.VERDICT_WORDS: f"say under “{WORDS}” what it means, as in {{about}}=accept, or choose "
-    f"“{MEANINGS[Role.IGNORE]}” for the column",
+    f"“{MEANINGS[ColumnRole.IGNORE]}” for the column",
 }
 """Import question → what to do about it on this page."""
 
@@ -120,8 +125,8 @@ def undecided(staged: Staged, types: Mapping[str, VariantType], *, key: str) -> 
     chosen: dict[str, str] = {}
     for role, count in staged.facts.untyped.items():
         type_id = st.selectbox(
-            f"{_UNDECIDED[Role(role)]} of unknown type: {count:,}",
-            [None, *fitting_types(types, Role(role))],
+            f"{_UNDECIDED[ColumnRole(role)]} of unknown type: {count:,}",
+            [None, *fitting_types(types, ColumnRole(role))],
             format_func=lambda one: "Leave out" if one is None else types[one].label,
             key=f"variants-undecided-{role}-{key}",
         )

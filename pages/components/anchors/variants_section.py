@@ -7,7 +7,7 @@ import streamlit as st
 from curation.editing.attributes import moved_rows
 from curation.formatting import counted
 from curation.importing.anchor_preview import changed
-from curation.importing.column_roles import Role
+from curation.importing.column_roles import ColumnRole
 from curation.importing.staged import Staged
 from curation.importing.variant_entries import LeftOut
 from curation.importing.variant_preview import (
@@ -118,7 +118,7 @@ def _below_file(file: VariantFile, *, key: str) -> None:
     roles = variant_columns.roles_of(table, types, key=key)
     words = variant_columns.meanings(roles, key=key)
     about = file_questions.questions(
-        table.name, key=f"variants-{key}", has_genres=Role.GENRE in roles.values()
+        table.name, key=f"variants-{key}", has_genres=ColumnRole.GENRE in roles.values()
     )
     accept = st.checkbox(
         "Accept variants without a verdict",

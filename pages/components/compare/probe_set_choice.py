@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from curation.decisions.roles import Role
 from db.errors import HedgerowError
+from db.models import TeamRole
 from pages.components.shared.shell import current_user, error_messages, open_project
 from training.evaluation.probe_files import Pasted, parse_file, parse_pasted
 from training.evaluation.probe_sets import (
@@ -147,7 +147,7 @@ def edit(opened: OpenSet) -> None:
     """The content of the set, with controls to change it if it is not bundled."""
     waiting = error_messages.has_kept(_MORE)
     with st.expander("Sentences in this set", icon=":material/list:", expanded=waiting):
-        if opened.bundled or not current_user.may(Role.LEAD):
+        if opened.bundled or not current_user.may(TeamRole.LEAD):
             st.dataframe(_listed(opened), hide_index=True)
             message = "This set comes with Hedgerow and can't be changed."
             st.caption(message if opened.bundled else "Only leads can change probe sets.")

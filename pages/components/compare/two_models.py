@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.decisions.roles import Role
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
 from db.errors import HedgerowError
-from db.models import Encoder, Run
+from db.models import Encoder, Run, TeamRole
 from db.runs import STOPPED, list_runs
 from pages.components.shared import model_choice, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
@@ -112,7 +111,7 @@ def measure(
     names = [model.name for model in missing]
     stopped = _stopped(names, set_name, sentences)
     active = page_runs.active(KIND)
-    starts = current_user.may(Role.LEAD) and _measures_itself(names, set_name)
+    starts = current_user.may(TeamRole.LEAD) and _measures_itself(names, set_name)
     if active is None and stopped is None and starts:
         _start(names, set_name, [])
         active = page_runs.active(KIND)

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from curation.decisions.roles import Role
 from curation.decisions.status import status_label
 from curation.review import discussing
 from curation.review.adjudication import GivenVerdict, Settled, settled
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
-from db.models import Verdict
+from db.models import TeamRole, Verdict
 from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import current_user, error_messages, open_project
 
@@ -35,7 +34,7 @@ def to_discuss(state: AdjudicationState) -> None:
         return
     labels = open_project.type_names()
     veiled = open_project.ask(state.hidden_ids, [mark.variant_id for mark in marks])
-    can_remove = current_user.may(Role.REVIEWER)
+    can_remove = current_user.may(TeamRole.REVIEWER)
     for mark in marks[:AT_MOST]:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"one-line-{mark.uid}"

@@ -5,7 +5,6 @@ from markupsafe import Markup
 
 from curation.decisions.history import PastDecision
 from curation.decisions.notes import WrittenNote
-from curation.decisions.roles import Role
 from curation.diagnostics.opinions import GivenOpinion, show_opinions
 from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
@@ -17,7 +16,7 @@ from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card
 from curation.review.discussing import MarkEvent
 from db.errors import HedgerowError
-from db.models import MarkKind, Status, Variant, Verdict
+from db.models import MarkKind, Status, TeamRole, Variant, Verdict
 from pages.components.review import search_box
 from pages.components.shared import card, formatting, links
 from pages.components.shared.shell import current_user, open_project
@@ -55,7 +54,7 @@ def details(state: ReviewState, view: CardView) -> None:
 def _make_gold(state: ReviewState, variant: Variant) -> None:
     """Leads can make any card a gold item, unless they know that it is one."""
     known = variant.id in state.known_gold - state.gold
-    if not known and variant.status is not Status.SUPERSEDED and current_user.may(Role.LEAD):
+    if not known and variant.status is not Status.SUPERSEDED and current_user.may(TeamRole.LEAD):
         st.page_link(
             "pages/team.py",
             label="Make it a gold item",
@@ -65,7 +64,7 @@ def _make_gold(state: ReviewState, variant: Variant) -> None:
 
 def why_hidden(state: ReviewState, variant: Variant) -> str:
     """Why something is hidden, and for how long."""
-    if not current_user.may(Role.REVIEWER):
+    if not current_user.may(TeamRole.REVIEWER):
         return "Hidden, because this variant is reviewed blind."
     if f",{state.person_id}," in variant.verdicts_by:
         return "Hidden until everybody assigned to this variant has decided."
@@ -79,7 +78,7 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: str) -> No
             f"{formatting.local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}"
         )
     if not seen:
-        can_add = current_user.may(Role.REVIEWER)
+        can_add = current_user.may(TeamRole.REVIEWER)
         st.text(hidden or ("No notes yet. Press N to add one." if can_add else "No notes yet."))
 
 

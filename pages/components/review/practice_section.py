@@ -6,7 +6,6 @@ from typing import Literal
 import streamlit as st
 from markupsafe import Markup
 
-from curation.decisions.roles import Role
 from curation.formatting import counted
 from curation.project.settings import THRESHOLD, get_setting
 from curation.review.browser_window.messages import reason as reason_text
@@ -23,7 +22,7 @@ from curation.review.gold.practice import (
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.guideline import parse_guideline, passage
 from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
-from db.models import Verdict
+from db.models import TeamRole, Verdict
 from pages.components.review import keys
 from pages.components.shared import card as card_view
 from pages.components.shared import formatting, guidance, links
@@ -49,7 +48,7 @@ def draw() -> None:
         st.write("Your answers are stored under your name, so that you can continue later.")
         current_user.name_form("Your name", key="signin-practice", button="Start practising")
         return
-    if not current_user.may(Role.REVIEWER):
+    if not current_user.may(TeamRole.REVIEWER):
         st.write("Only reviewers and leads can practise. Ask a lead for that role.")
         return
     state = st.session_state.get(_STATE)
@@ -294,7 +293,7 @@ def _missed(found: PracticeRound, item: Gold, names: dict[str, str]) -> None:
 
 def practice_stops(reviewer_id: int) -> bool:
     """Offer practice to a new reviewer. Return whether the project requires it before reviewing."""
-    number = open_project.ask(offered, reviewer_id) if current_user.may(Role.REVIEWER) else 0
+    number = open_project.ask(offered, reviewer_id) if current_user.may(TeamRole.REVIEWER) else 0
     if not number:
         return False
     first = open_project.ask(must_practise, reviewer_id)

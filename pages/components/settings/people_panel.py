@@ -7,7 +7,8 @@ import streamlit as st
 
 from curation.decisions.people import add, merge, plan_merge, separate
 from curation.decisions.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
-from curation.decisions.roles import Role, set_role
+from curation.decisions.roles import set_role
+from db.models import TeamRole
 from pages.components.shared.shell import current_user, error_messages, open_project
 
 _PERSON, _INTO, _NAME, _ROLE = "person", "person-into", "person-name", "person-role"
@@ -67,8 +68,8 @@ def _add_form() -> None:
         st.text_input("Add a person", key=_NEW_NAME, max_chars=MAX_NAME, placeholder="Name")
         st.selectbox(
             "Role of the new person",
-            list(Role),
-            index=list(Role).index(Role.REVIEWER),
+            list(TeamRole),
+            index=list(TeamRole).index(TeamRole.REVIEWER),
             key=_NEW_ROLE,
             format_func=lambda role: role.value.capitalize(),
             width=180,
@@ -128,7 +129,7 @@ def _role(person: Person) -> None:
     key = f"{_ROLE}-{person.id}-{person.role}"
     st.segmented_control(
         "Role",
-        list(Role),
+        list(TeamRole),
         default=person.role,
         key=key,
         required=True,
@@ -172,7 +173,7 @@ def _add() -> None:
 
 def _give_role(person: int, key: str) -> None:
     with _changing():
-        role = Role(st.session_state.pop(key))  # so that a refused change shows the stored role
+        role = TeamRole(st.session_state.pop(key))  # so that a refused change shows the stored role
         name = open_project.tell(set_role, person, role)
         st.session_state[_MESSAGE] = f"{name} is now a {role}."
 

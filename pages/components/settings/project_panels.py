@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from curation.decisions.roles import Role
 from curation.diagnostics import measuring, model_verdicts, queue_order
 from curation.diagnostics.cosines import count_without_cosine
 from curation.diagnostics.opinions import ModelReviewer, judges, model_reviewers
@@ -17,7 +16,7 @@ from curation.overview.project_settings import (
     switch_encoder,
 )
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
-from db.models import RunState
+from db.models import RunState, TeamRole
 from pages.components.settings import people_panel
 from pages.components.shared import page_runs, scores
 from pages.components.shared.shell import count_cache, current_user, error_messages, open_project
@@ -61,7 +60,7 @@ def _at_work() -> None:
                 f"{counted(waiting, 'variant')} {_has(waiting)} not been sorted into the review "
                 "queues by the new settings yet."
             )
-            if not current_user.may(Role.LEAD):
+            if not current_user.may(TeamRole.LEAD):
                 return
             st.button(
                 "Update the queues",
@@ -178,7 +177,7 @@ def _model(model: ModelReviewer, counts: count_cache.CachedCounts | None) -> Non
         st.text(model.name, width="stretch")
         state = "switched on" if model.counts else "switched off"
         st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
-        if current_user.may(Role.LEAD):
+        if current_user.may(TeamRole.LEAD):
             st.button(
                 "Switch off …" if model.counts else "Switch on …",
                 key=f"switch-{model.id}",

@@ -46,7 +46,7 @@ def guideline_part(found: Guideline) -> Markup:
 
 
 def _examples(found: Guideline, kind: ExampleKind) -> Markup:
-    examples = found.of(kind)
+    examples = found.examples_of(kind)
     if not examples:
         return Markup("")
     return _section(_HEADINGS[kind], kind.value, map(_example, examples))

@@ -11,12 +11,12 @@ from typing import Any
 import streamlit as st
 
 from curation.decisions.actions import Action, Wanted
-from curation.decisions.roles import Role, for_the_project
+from curation.decisions.roles import for_the_project
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.formatting import duration
 from db.columns import now
 from db.errors import HedgerowError
-from db.models import Run, RunState
+from db.models import Run, RunState, TeamRole
 from db.run_process import last_log_lines, start_process
 from db.runs import (
     UNFINISHED,
@@ -257,7 +257,7 @@ def stopped(
     key = f"again-{run.id}"
     with st.container(border=True, key=f"stopped-{run.id}"):
         st.text(why(run))
-        if again is not None and current_user.may(Role.LEAD):
+        if again is not None and current_user.may(TeamRole.LEAD):
             st.button(label, key=key, on_click=_again, args=(key, again))
             error_messages.show_kept(key)
         log(run, opened=run.state == RunState.FAILED)

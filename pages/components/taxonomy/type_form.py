@@ -40,7 +40,7 @@ class Form(NamedTuple):
     key: str
     known: OwnType | None
 
-    def of(self, name: str) -> str:
+    def widget(self, name: str) -> str:
         """Session key of a widget."""
         return f"own-type-{name}-{self.key}"
 
@@ -59,14 +59,14 @@ def fields(form: Form) -> OwnType:
                 "Name",
                 known.label,
                 max_chars=MAX_NAME,
-                key=form.of("label"),
+                key=form.widget("label"),
                 placeholder="For example: Quantifier negation",
             ),
             "role": st.selectbox(
                 "Role",
                 list(ROLES),
                 format_func=lambda key: f"{key.capitalize()}: {ROLES[key].does}",
-                key=form.of("role"),
+                key=form.widget("role"),
                 index=list(ROLES).index(known.role),
                 disabled=form.known is not None,
                 help="In triples, negations are the negatives, and hedges and paraphrases are the "
@@ -76,7 +76,7 @@ def fields(form: Form) -> OwnType:
                 "Definition",
                 known.definition,
                 max_chars=MAX_DEFINITION,
-                key=form.of("definition"),
+                key=form.widget("definition"),
                 height=100,
                 placeholder="One or two sentences. Reviewers see them, and prompts include them.",
             ),
@@ -84,10 +84,10 @@ def fields(form: Form) -> OwnType:
                 "Example anchor",
                 known.example_anchor,
                 max_chars=MAX_EXAMPLE,
-                key=form.of("anchor"),
+                key=form.widget("anchor"),
             ),
             "example": st.text_input(
-                "Example variant", known.example, max_chars=MAX_EXAMPLE, key=form.of("example")
+                "Example variant", known.example, max_chars=MAX_EXAMPLE, key=form.widget("example")
             ),
         }
     with columns.container():
@@ -105,13 +105,13 @@ def _check(form: Form, role: Role) -> dict[str, object]:
     with_cue = role == "hedge" and st.checkbox(
         "With a hedge cue",
         known.require_cue if form.known else True,
-        key=form.of("cue"),
+        key=form.widget("cue"),
         help="Each call asks for one cue, chosen at random.",
     )
     words = st.text_area(
         "Hedge cues" if with_cue else "Required words (a variant must add one)",
         "\n".join(known.require_words),
-        key=form.of("words"),
+        key=form.widget("words"),
         height=80,
         placeholder="One per line. "
         + ("Leave empty to use the paper's cues." if with_cue else "Leave empty to require none."),
@@ -121,7 +121,7 @@ def _check(form: Form, role: Role) -> dict[str, object]:
             label,
             list(CLASS_LABELS),
             classes,
-            key=form.of(name),
+            key=form.widget(name),
             format_func=lambda key: CLASS_LABELS[key],
             placeholder=f"No {none}",
         )
@@ -133,7 +133,7 @@ def _check(form: Form, role: Role) -> dict[str, object]:
     content = st.selectbox(
         "Content words of the anchor",
         list(_CONTENT),
-        key=form.of("content"),
+        key=form.widget("content"),
         index=list(_CONTENT).index(_content(known)),
         format_func=lambda key: _CONTENT[key],
     )
@@ -163,7 +163,7 @@ def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
             "scope": st.selectbox(
                 "Scope of “Must add” and “Must not add”",
                 list(_SCOPES),
-                key=form.of("scope"),
+                key=form.widget("scope"),
                 index=list(_SCOPES).index(known.scope),
                 format_func=lambda key: _SCOPES[key],
                 help='The main clause excludes a hedging frame such as "I am not sure, but …"',
@@ -172,7 +172,7 @@ def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
                 st.text_area(
                     "Forbidden words (a variant must not add any)",
                     "\n".join(known.forbid_words),
-                    key=form.of("unwanted"),
+                    key=form.widget("unwanted"),
                     height=80,
                     placeholder="One per line",
                 )
@@ -181,7 +181,7 @@ def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
                 st.text_input(
                     "Negative prefixes",
                     ", ".join(known.negative_prefixes),
-                    key=form.of("prefixes"),
+                    key=form.widget("prefixes"),
                     placeholder="Replaces the built-in list, for example: un, non",
                 )
             ),
@@ -192,7 +192,7 @@ def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
             0,
             100,
             known.max_lost_content,
-            key=form.of("lost"),
+            key=form.widget("lost"),
             placeholder="Any number",
         )
         unless = st.text_area(
@@ -201,7 +201,7 @@ def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
                 f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
                 for rule in known.forbid_words_unless
             ),
-            key=form.of("unless"),
+            key=form.widget("unless"),
             height=80,
             placeholder="no longer, any longer | still, remain",
             help="The words before the bar may be added only if the anchor has one of the words "
@@ -210,7 +210,7 @@ def _rest_of_check(known: SurfaceCheck, form: Form) -> dict[str, object]:
         suffixes = st.text_input(
             "Negative suffixes",
             ", ".join(known.negative_suffixes),
-            key=form.of("suffixes"),
+            key=form.widget("suffixes"),
             placeholder="Replaces the built-in list, for example: less, free",
         )
     rules = (line.partition("|") for line in _lines(unless))
@@ -234,7 +234,7 @@ def _more(form: Form, known: OwnType, *, with_cue: bool) -> dict[str, str]:
                 "Prompt line",
                 known.prompt_line,
                 max_chars=MAX_PROMPT_LINE,
-                key=form.of("line"),
+                key=form.widget("line"),
                 height=80,
                 help="The line of the prompt that asks for this type."
                 + (" {cue} stands for the cue." if with_cue else ""),
@@ -243,7 +243,7 @@ def _more(form: Form, known: OwnType, *, with_cue: bool) -> dict[str, str]:
                 "Guideline",
                 known.guideline,
                 max_chars=MAX_GUIDELINE,
-                key=form.of("guideline"),
+                key=form.widget("guideline"),
                 height=160,
                 placeholder=_GUIDELINE,
                 help="Shown next to the card in Review, and included in prompts for judging.",

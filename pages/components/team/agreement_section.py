@@ -59,7 +59,7 @@ class _Names:
     sources: Mapping[int, str]
     people: Mapping[int | None, str]
 
-    def of(self, by: By, group: Group) -> str:
+    def name(self, by: By, group: Group) -> str:
         if by is By.PAIR:
             return self.pair(group)
         names: dict[By, Mapping[Any, str]] = {By.TYPE: self.types, By.SOURCE: self.sources}
@@ -202,11 +202,11 @@ def _groups(
         st.text("None of these variants has a cue.")
         return [], scope, pair
     groups = list(made)
-    picked = _table([(names.of(by, group), made[group]) for group in groups], by, key=f"{pair}")
+    picked = _table([(names.name(by, group), made[group]) for group in groups], by, key=f"{pair}")
     if picked is None:
         return [], scope, pair
     group = groups[picked]
-    return [names.of(by, group)], in_group(scope, by, group), group if by is By.PAIR else pair
+    return [names.name(by, group)], in_group(scope, by, group), group if by is By.PAIR else pair
 
 
 def _table(rows: Sequence[tuple[str, Figures]], by: By, *, key: str) -> int | None:

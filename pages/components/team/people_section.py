@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from curation.decisions.coefficients import FEWEST
-from curation.decisions.roles import Role
 from curation.review.agreement.overlap import overlap
 from curation.review.people_statistics import (
     COLUMNS,
@@ -16,6 +15,7 @@ from curation.review.people_statistics import (
     person_figures,
     table,
 )
+from db.models import TeamRole
 from pages.components.shared import links, tables
 from pages.components.shared.shell import count_cache, current_user, open_project
 
@@ -120,4 +120,4 @@ def lead(do: str) -> int | None:
         st.write(f"Only leads can {do}. Enter your name.")
         current_user.name_form("Your name", key="signin-lead", button="Continue")
         return None
-    return me if current_user.may(Role.LEAD) or current_user.only_leads(do) else None
+    return me if current_user.may(TeamRole.LEAD) or current_user.only_leads(do) else None

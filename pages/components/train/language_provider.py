@@ -8,14 +8,13 @@ from typing import Any
 import streamlit as st
 from pydantic import SecretStr
 
-from curation.decisions.roles import Role
 from curation.formatting import counted
 from curation.generation.providers.chat.completions import KEY_VARIABLE
 from curation.release.freezing import release_numbers
 from curation.release.question_pairs import ARMS
 from curation.validation import checked
 from db.errors import HedgerowError
-from db.models import Run, RunState
+from db.models import Run, RunState, TeamRole
 from db.run_process import run_folder
 from db.runs import STOPPED, UNFINISHED, last_metrics
 from pages.components.shared import formatting, links, model_choice, page_runs
@@ -91,7 +90,7 @@ def _stopped(run: Run) -> None:
         again=lambda: page_runs.start_again(run, model_choice.key_environment(address)),
         label="Resume",
     )
-    if not current_user.may(Role.LEAD):
+    if not current_user.may(TeamRole.LEAD):
         return
     with st.container(key=f"llm-provider-stopped-{run.id}"):
         # The form below has the same field, for its own address.

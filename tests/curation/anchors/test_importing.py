@@ -38,7 +38,7 @@ from curation.editing.own_types import (
 from curation.editing.type_drafts import OwnType
 from curation.generation.prompts import types_of
 from curation.importing import anchor_rows
-from curation.importing.anchor_preview import Fate, Preview, preview
+from curation.importing.anchor_preview import Preview, RowStatus, preview
 from curation.importing.anchor_rows import About, check_source
 from curation.importing.anchor_storing import Added, PairedTexts, add_anchors, earlier_import
 from curation.importing.anchors import (
@@ -97,8 +97,8 @@ def looked(session: Session, text: str, **more: str) -> Preview:
     return preview(session, read_pasted(text), column="text", **more)
 
 
-def found(shown: Preview) -> list[tuple[Fate, list[Reason]]]:
-    return [(row.fate, [finding.reason for finding in row.findings]) for row in shown.rows]
+def found(shown: Preview) -> list[tuple[RowStatus, list[Reason]]]:
+    return [(row.status, [finding.reason for finding in row.findings]) for row in shown.rows]
 
 
 def enter(session: Session, text: str, *, name: str = "mine") -> Added:
@@ -164,7 +164,7 @@ def count(session: Session, *tables: type[SQLModel]) -> list[int]:
 def test_suspicious_rows_are_reported_with_their_reason(
     session: Session, text: str, reason: Reason
 ) -> None:
-    assert found(looked(session, text)) == [(Fate.SUSPICIOUS, [reason])]
+    assert found(looked(session, text)) == [(RowStatus.SUSPICIOUS, [reason])]
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_the_impossible_is_reported_and_never_chosen(session: Session) -> None:
     data = b'{"text":"\\u0007 bell"}\n{"text":" "}\n{"text":null}\n{"text":"\\ud800"}\n'
     data += b'{"text":"' + b"a b" * 700 + b'"}\n{"text":"All is well."}\n'
     shown = preview(session, read_file(data, name="a.jsonl"), column="text")
-    reasons = [reason for fate, (reason,) in found(shown)[:5] if fate is Fate.IMPOSSIBLE]
+    reasons = [reason for status, (reason,) in found(shown)[:5] if status is RowStatus.IMPOSSIBLE]
     no_text, empty = Reason.NOT_TEXT, Reason.EMPTY
     assert reasons == [no_text, empty, empty, no_text, Reason.TOO_LONG]
     assert [row.line for row in shown.chosen(suspicious=True)] == [6]
@@ -185,9 +185,9 @@ def test_repeats_and_near_equals_name_the_line_or_the_anchor(session: Session) -
     cafe = "The café is open.\n\nThe  cafe\u0301 is\u00a0open.\u200b\n"
     near = "the well known bridge is “safe”\nIt's open.\nIT’S OPEN\nIts open."
     shown = looked(session, cafe + near)
-    assert [(row.line, row.fate) for row in shown.rows] == [
-        *[(1, Fate.NEW), (3, Fate.DUPLICATE), (4, Fate.SUSPICIOUS)],
-        *[(5, Fate.NEW), (6, Fate.SUSPICIOUS), (7, Fate.NEW)],
+    assert [(row.line, row.status) for row in shown.rows] == [
+        *[(1, RowStatus.NEW), (3, RowStatus.DUPLICATE), (4, RowStatus.SUSPICIOUS)],
+        *[(5, RowStatus.NEW), (6, RowStatus.SUSPICIOUS), (7, RowStatus.NEW)],
     ]
     named = [row.findings[0].sentence for row in shown.rows if row.findings]
     for sentence, name in zip(named, ("line 1.", "“The well-known bridge", "line 5."), strict=True):
@@ -202,24 +202,26 @@ def test_every_wording_that_an_anchor_had_is_known(session: Session) -> None:
     retire_anchor(session, add_anchor(session, "The ferry is safe.").id)
     shown = looked(session, f"The bridge is safe.\n{new}\nThe ferry is safe.")
     assert found(shown) == [
-        (Fate.DUPLICATE, [Reason.EARLIER_REVISION]),
-        (Fate.DUPLICATE, [Reason.KNOWN]),
-        (Fate.DUPLICATE, [Reason.RETIRED]),
+        (RowStatus.DUPLICATE, [Reason.EARLIER_REVISION]),
+        (RowStatus.DUPLICATE, [Reason.KNOWN]),
+        (RowStatus.DUPLICATE, [Reason.RETIRED]),
     ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "fate"), [("en-GB", Fate.SUSPICIOUS), ("es", Fate.NEW)])
+@pytest.mark.parametrize(
+    ("language", "status"), [("en-GB", RowStatus.SUSPICIOUS), ("es", RowStatus.NEW)]
+)
 def test_checks_that_know_english_are_left_out_for_others(
-    session: Session, language: str, fate: Fate
+    session: Session, language: str, status: RowStatus
 ) -> None:
     shown = looked(session, "No es la verdad.\n今日は良い天気です", language=language)
-    assert [row.fate for row in shown.rows] == [fate] * 2
+    assert [row.status for row in shown.rows] == [status] * 2
 
 
 def test_a_row_with_several_reasons_counts_once(session: Session) -> None:
     shown = looked(session, "One is here.\nOne is here.\nIs it?\nIt isn't. It never was.\nTwo is.")
-    assert sum(shown.fates.values()) == len(shown.rows) == 5
+    assert sum(shown.statuses.values()) == len(shown.rows) == 5
     several = (Reason.REPEATED, Reason.QUESTION, Reason.NEGATED, Reason.SEVERAL_SENTENCES)
     assert shown.reasons == dict.fromkeys(several, 1)
 
@@ -248,9 +250,9 @@ def test_every_row_and_every_paired_text_is_in_exactly_one_count(
         file = AnchorFile(read_file(data, name="a.jsonl"), "mine")
         request = AddAnchors(column="premise", include_suspicious=suspicious)
         planned = planned_in(session, request, file)
-        assert sum(planned.preview.fates.values()) == len(rows)
+        assert sum(planned.preview.statuses.values()) == len(rows)
         paired = [text for row in rows for text in (row[1:] if label is None else row[1:2])]
-        texts, left_out = planned.originals.of(planned.rows), planned.originals_left_out
+        texts, left_out = planned.originals.paired_with(planned.rows), planned.originals_left_out
         assert len(texts) + sum(left_out.values()) == sum(bool(text.strip()) for text in paired)
         done = stored_in(session, planned)
         assert (done.added, done.originals.total) == (len(planned.rows), len(texts))
@@ -523,7 +525,7 @@ def test_paired_texts_become_pending_variants_of_their_anchors(session: Session)
     assert run.parameters["columns"] == {ENTAILMENT: "entailment", CONTRADICTION: "contradiction"}
     assert next_variant(session, type_ids=[CONTRADICTION]) is not None
     again = read(session)
-    assert (again.of([]), again.left_out) == ([], {Fault.THERE: 6, Fault.SAME: 1})
+    assert (again.paired_with([]), again.left_out) == ([], {Fault.THERE: 6, Fault.SAME: 1})
     assert load(session) == Added(0) and count(session, Variant) == [5]
 
 

@@ -23,7 +23,7 @@ from curation.decisions.reviewers import (
     reviewer_name,
     reviewer_names,
 )
-from curation.decisions.roles import Role, role_of
+from curation.decisions.roles import role_of
 from curation.decisions.signing_in import Claims, claims_of, role_by_settings, sign_in
 from curation.diagnostics.acceptance import Dimension, reject_reasons
 from curation.diagnostics.distributions import data_version
@@ -31,7 +31,7 @@ from curation.diagnostics.opinions import ensure_judge
 from curation.release.freezing import create_release
 from curation.review.undo import late_decisions
 from db.engine import writing
-from db.models import Decision, ReleaseItem, Reviewer, ReviewerKind, Status
+from db.models import Decision, ReleaseItem, Reviewer, ReviewerKind, Status, TeamRole
 from db.settings import Settings
 from tests.curation.review.desk import PHRASE, VERBAL, WORD, Desk, R, refused
 from tests.support.databases import both_databases
@@ -126,15 +126,15 @@ def test_a_rename_applies_to_earlier_actions(engine: Engine) -> None:
 
 def test_a_person_is_added_once_and_the_first_as_a_lead(engine: Engine) -> None:
     with refused("lead"), writing(engine) as session:
-        changes.add(session, "Cy", Role.REVIEWER)
+        changes.add(session, "Cy", TeamRole.REVIEWER)
     with writing(engine) as session:
         assert people(session) == []
-        assert changes.add(session, " Ada ", Role.LEAD) == "Ada"
-        assert changes.add(session, "Cy", Role.VIEWER) == "Cy"
+        assert changes.add(session, " Ada ", TeamRole.LEAD) == "Ada"
+        assert changes.add(session, "Cy", TeamRole.VIEWER) == "Cy"
         found = [(one.name, one.role) for one in people(session)]
-        assert found == [("Ada", Role.LEAD), ("Cy", Role.VIEWER)]
+        assert found == [("Ada", TeamRole.LEAD), ("Cy", TeamRole.VIEWER)]
         with refused("'ada'"):
-            changes.add(session, "ada", Role.VIEWER)
+            changes.add(session, "ada", TeamRole.VIEWER)
 
 
 # -- merging -----------------------------------------------------------------------------------
@@ -260,21 +260,21 @@ def _who(
 @pytest.mark.parametrize(
     ("settings", "who", "role"),
     [
-        (SETTINGS, _who(), Role.LEAD),
-        (SETTINGS, _who(email="ANA@Uni.Example"), Role.LEAD),
-        (SETTINGS, _who("sub-of-ben", email=""), Role.LEAD),
-        (SETTINGS, _who(email="vic@uni.example"), Role.REVIEWER),
-        (SETTINGS, _who(email="vic@lab.example"), Role.REVIEWER),
-        (SETTINGS, _who(email="vic@other.example"), Role.VIEWER),
-        (SETTINGS, _who(email="vic@evil.example@uni.example"), Role.VIEWER),
-        (SETTINGS, _who(email="vic@uni.example.evil.example"), Role.VIEWER),
-        (SETTINGS, _who(email="vic@uniXexample"), Role.VIEWER),
-        (SETTINGS, _who(email=""), Role.VIEWER),
-        (ANYBODY, _who(email=""), Role.REVIEWER),
-        (Settings(), _who(), Role.VIEWER),
+        (SETTINGS, _who(), TeamRole.LEAD),
+        (SETTINGS, _who(email="ANA@Uni.Example"), TeamRole.LEAD),
+        (SETTINGS, _who("sub-of-ben", email=""), TeamRole.LEAD),
+        (SETTINGS, _who(email="vic@uni.example"), TeamRole.REVIEWER),
+        (SETTINGS, _who(email="vic@lab.example"), TeamRole.REVIEWER),
+        (SETTINGS, _who(email="vic@other.example"), TeamRole.VIEWER),
+        (SETTINGS, _who(email="vic@evil.example@uni.example"), TeamRole.VIEWER),
+        (SETTINGS, _who(email="vic@uni.example.evil.example"), TeamRole.VIEWER),
+        (SETTINGS, _who(email="vic@uniXexample"), TeamRole.VIEWER),
+        (SETTINGS, _who(email=""), TeamRole.VIEWER),
+        (ANYBODY, _who(email=""), TeamRole.REVIEWER),
+        (Settings(), _who(), TeamRole.VIEWER),
     ],
 )
-def test_the_settings_say_who_is_what(settings: Settings, who: Claims, role: Role) -> None:
+def test_the_settings_say_who_is_what(settings: Settings, who: Claims, role: TeamRole) -> None:
     assert role_by_settings(settings, who) is role
 
 
@@ -304,7 +304,7 @@ def test_one_who_comes_again_is_the_same_person(
     first = comes().id
     again = comes(name="Ana Ruiz-Vega", email="new@other.example")
     # The settings don't name the new address.
-    assert (again.id, again.name, again.role) == (first, "Ana Ruiz", Role.VIEWER)
+    assert (again.id, again.name, again.role) == (first, "Ana Ruiz", TeamRole.VIEWER)
     with writing(engine) as session:
         rename_person(session, first, "Prof. Ruiz")
     assert comes().name == "Prof. Ruiz"
@@ -340,11 +340,11 @@ def test_one_who_is_merged_brings_no_higher_role(
     vic = {"name": "Vic", "email": "vic@other.example"}
     with writing(engine) as session:
         old = person(session, "Vic")
-        assert role_of(session, old) is Role.LEAD
+        assert role_of(session, old) is TeamRole.LEAD
         new = sign_in(session, _who("9", **vic), SETTINGS)
         changes.merge(session, person=new.id, into=old)
     assert comes("9", **vic).id == new.id
-    assert [Desk(engine).read(role_of, key) for key in (old, new.id)] == [Role.VIEWER] * 2
+    assert [Desk(engine).read(role_of, key) for key in (old, new.id)] == [TeamRole.VIEWER] * 2
 
 
 def test_people_are_listed_with_role_and_subject(
@@ -353,4 +353,4 @@ def test_people_are_listed_with_role_and_subject(
     Desk(engine).who("Bo")
     comes("1")
     listed = [(one.name, one.role, one.signs_in_as) for one in Desk(engine).read(people)]
-    assert listed == [("Bo", Role.LEAD, ""), ("Ana Ruiz", Role.LEAD, "1")]
+    assert listed == [("Bo", TeamRole.LEAD, ""), ("Ana Ruiz", TeamRole.LEAD, "1")]

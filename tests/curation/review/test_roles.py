@@ -18,7 +18,6 @@ from curation.decisions.notes import add_note
 from curation.decisions.reviewers import ensure_reviewer, rename_person
 from curation.decisions.roles import (
     REVIEWER_TABLES,
-    Role,
     for_the_project,
     guard,
     require,
@@ -41,7 +40,7 @@ from curation.review.undo import undo
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.restoring import restore_backup
 from db.engine import reading, writing
-from db.models import Anchor, Decision, Reviewer, ReviewPosition, Run, Status, Variant
+from db.models import Anchor, Decision, Reviewer, ReviewPosition, Run, Status, TeamRole, Variant
 from db.runs import create_run, request_cancel
 from db.settings import load_settings
 from tests.curation.review.desk import VERBAL, A, Desk, R, refused
@@ -53,7 +52,7 @@ from training.benchmarks.sources import keep_data
 from training.runs.kinds import cancel_run
 from training.runs.removal import delete_run
 
-FACTS = {Role.VIEWER: "You are a viewer", Role.REVIEWER: "Only a lead can do this"}
+FACTS = {TeamRole.VIEWER: "You are a viewer", TeamRole.REVIEWER: "Only a lead can do this"}
 """How a refusal starts for a viewer and for a reviewer."""
 
 Ids = dict[str, int]
@@ -65,12 +64,12 @@ def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
 
     def made(session: Session) -> Ids:
         ids = {key: variant.id for key, variant in add_family(session).items()}
-        ids |= {role: person(session, role) for role in Role}
-        for role in Role:
+        ids |= {role: person(session, role) for role in TeamRole}
+        for role in TeamRole:
             set_role(session, ids[role], role)
         seed_prompts(session)
         variant = session.get_one(Variant, ids["lexical"])
-        actions.accept(session, actions.shown(variant), reviewer_id=ids[Role.REVIEWER])
+        actions.accept(session, actions.shown(variant), reviewer_id=ids[TeamRole.REVIEWER])
         ids["run"] = create_run(session, kind="measure", parameters={}).id
         return ids
 
@@ -80,12 +79,12 @@ def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
     set_who_acts(None)
 
 
-def refuses(role: Role) -> Any:
+def refuses(role: TeamRole) -> Any:
     """Expect the refusal of a change that this role may not make."""
     return refused(FACTS[role])
 
 
-def act_as(engine: Engine, who: int | Role) -> None:
+def act_as(engine: Engine, who: int | TeamRole) -> None:
     """Make this person, or somebody with this role, the current user."""
     set_who_acts(lambda: who, engine)
 
@@ -109,7 +108,7 @@ def anchor(session: Session) -> int:
 
 def copied_prompt(session: Session, ids: Ids) -> object:
     prompt = prompt_versions(session, "negation")[0]
-    return save_copy(session, prompt, prompt.template + " Be brief.", author_id=ids[Role.LEAD])
+    return save_copy(session, prompt, prompt.template + " Be brief.", author_id=ids[TeamRole.LEAD])
 
 
 OF_RUNS = {"store_cosines", "require_success", "execute"}
@@ -118,56 +117,60 @@ OF_RUNS = {"store_cosines", "require_success", "execute"}
 Act = Callable[[Session, Ids], Any]
 
 OF_REVIEWERS: dict[str, Act] = {
-    "accept": lambda s, ids: actions.accept(s, verbal(s), reviewer_id=ids[Role.REVIEWER]),
+    "accept": lambda s, ids: actions.accept(s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER]),
     "reject": lambda s, ids: actions.reject(
-        s, verbal(s), reviewer_id=ids[Role.REVIEWER], reason="wrong_scope"
+        s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER], reason="wrong_scope"
     ),
     "reject a family": lambda s, ids: actions.reject_family(
-        s, verbal(s), reviewer_id=ids[Role.REVIEWER]
+        s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER]
     ),
     "edit": lambda s, ids: actions.edit(
-        s, verbal(s), reviewer_id=ids[Role.REVIEWER], text="The bridge isn't safe."
+        s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER], text="The bridge isn't safe."
     ),
     "write a variant": lambda s, ids: write_variant(
         s,
         anchor_id=s.get_one(Variant, ids["verbal"]).anchor_id,
         type_id="verbal",
         text="The bridge is hardly not safe.",
-        reviewer_id=ids[Role.REVIEWER],
+        reviewer_id=ids[TeamRole.REVIEWER],
         cue=None,
         action_id="an-action",
     ),
-    "take back": lambda s, ids: undo(s, reviewer_id=ids[Role.REVIEWER]),
-    "mark": lambda s, ids: mark(s, ids["verbal"], reviewer_id=ids[Role.REVIEWER], remark="Why?"),
+    "take back": lambda s, ids: undo(s, reviewer_id=ids[TeamRole.REVIEWER]),
+    "mark": lambda s, ids: mark(
+        s, ids["verbal"], reviewer_id=ids[TeamRole.REVIEWER], remark="Why?"
+    ),
     "note": lambda s, ids: add_note(
-        s, ids["verbal"], reviewer_id=ids[Role.REVIEWER], text="A note."
+        s, ids["verbal"], reviewer_id=ids[TeamRole.REVIEWER], text="A note."
     ),
 }
 OF_LEADS: dict[str, Act] = {
     "settle": lambda s, ids: actions.accept(
         s,
         actions.shown(s.get_one(Variant, ids["affixal"]), settles=True),
-        reviewer_id=ids[Role.REVIEWER],
+        reviewer_id=ids[TeamRole.REVIEWER],
     ),
     "decide by a rule": lambda s, ids: apply_rule(
-        s, parse_rule("source = test"), verdict=A, reviewer_id=ids[Role.REVIEWER]
+        s, parse_rule("source = test"), verdict=A, reviewer_id=ids[TeamRole.REVIEWER]
     ),
     "correct an anchor": lambda s, ids: correct_anchor(
         s,
         anchor(s),
         "The ferry is safe.",
-        reviewer_id=ids[Role.LEAD],
+        reviewer_id=ids[TeamRole.LEAD],
         expected_revision=1,
         insist=True,
     ),
     "retire an anchor": lambda s, ids: retire_anchor(s, anchor(s)),
-    "release": lambda s, ids: create_release(s, name="", author_id=ids[Role.LEAD]),
+    "release": lambda s, ids: create_release(s, name="", author_id=ids[TeamRole.LEAD]),
     "prompt": copied_prompt,
     "setting": lambda s, ids: put_setting(s, PRICES, {"a-model": None}),
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),
-    "rename": lambda s, ids: rename_person(s, ids[Role.VIEWER], "Vic"),
-    "merge": lambda s, ids: changes.merge(s, person=ids[Role.VIEWER], into=ids[Role.REVIEWER]),
-    "role": lambda s, ids: set_role(s, ids[Role.VIEWER], Role.LEAD),
+    "rename": lambda s, ids: rename_person(s, ids[TeamRole.VIEWER], "Vic"),
+    "merge": lambda s, ids: changes.merge(
+        s, person=ids[TeamRole.VIEWER], into=ids[TeamRole.REVIEWER]
+    ),
+    "role": lambda s, ids: set_role(s, ids[TeamRole.VIEWER], TeamRole.LEAD),
     "start a run": lambda s, ids: create_run(s, kind="measure", parameters={}),
     "cancel a run": lambda s, ids: request_cancel(s, ids["run"]),
 }
@@ -176,7 +179,7 @@ OF_LEADS: dict[str, Act] = {
 @pytest.mark.parametrize("act", [*OF_REVIEWERS, *OF_LEADS])
 def test_what_each_role_may_do(engine: Engine, people: Ids, act: str) -> None:
     do, before = (OF_REVIEWERS | OF_LEADS)[act], content(engine)
-    ranks = [Role.VIEWER, Role.REVIEWER, Role.LEAD]
+    ranks = [TeamRole.VIEWER, TeamRole.REVIEWER, TeamRole.LEAD]
     *refusing, allowed = ranks if act in OF_LEADS else ranks[:2]
     for role in refusing:
         for early in (True, False):  # or the role changes while a session is open
@@ -202,11 +205,11 @@ def test_every_write_function_refuses_a_viewer(
     found = [one for one in every if one.name not in OF_RUNS and one.module != "db.engine"]
     assert {"accept", "delete_run", "create_release"} <= {one.name for one in found}
     monkeypatch.chdir(home)
-    act_as(engine, people[Role.VIEWER])
+    act_as(engine, people[TeamRole.VIEWER])
     before = content(engine)
     for one in found:
         began: list[str] = []
-        with refuses(Role.VIEWER):
+        with refuses(TeamRole.VIEWER):
             if one.takes == "session":
                 with writing(engine) as session:
                     began.append(one.name)
@@ -230,7 +233,7 @@ def test_there_is_no_other_way_to_a_session() -> None:
 
 def test_functions_that_open_sessions_themselves(engine: Engine, people: Ids, home: Any) -> None:
     settings = load_settings(home=home)
-    for role in (Role.VIEWER, Role.REVIEWER):
+    for role in (TeamRole.VIEWER, TeamRole.REVIEWER):
         act_as(engine, people[role])
         for act in (
             lambda: cancel_run(engine, settings, people["run"]),
@@ -246,13 +249,13 @@ def test_functions_that_open_sessions_themselves(engine: Engine, people: Ids, ho
 
 
 @both_databases
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER])
+@pytest.mark.parametrize("role", [TeamRole.VIEWER, TeamRole.REVIEWER])
 def test_no_statement_changes_a_table_that_is_not_for_the_role(
-    engine: Engine, people: Ids, role: Role
+    engine: Engine, people: Ids, role: TeamRole
 ) -> None:
     for name, table in SQLModel.metadata.tables.items():
         for statement in _changes(table):
-            if role is Role.REVIEWER and name in REVIEWER_TABLES:
+            if role is TeamRole.REVIEWER and name in REVIEWER_TABLES:
                 continue
             with refuses(role), writing(engine) as session:
                 act_as(engine, people[role])
@@ -279,7 +282,7 @@ def _changes(table: Table) -> list[Any]:
 
 @both_databases
 def test_a_common_table_expression_hides_no_change(engine: Engine, people: Ids) -> None:
-    for role in (Role.REVIEWER, Role.VIEWER):
+    for role in (TeamRole.REVIEWER, TeamRole.VIEWER):
         act_as(engine, people[role])
         with reading(engine) as session:
             found = session.execute(text("WITH one AS (SELECT 1 AS n) SELECT n FROM one")).scalar()
@@ -292,37 +295,37 @@ def test_a_role_counts_from_the_next_write_on_but_not_for_the_project_itself(
     engine: Engine, people: Ids
 ) -> None:
     note = OF_REVIEWERS["note"]
-    act_as(engine, people[Role.REVIEWER])
+    act_as(engine, people[TeamRole.REVIEWER])
     Desk(engine).write(note, people)
     set_who_acts(None)
-    Desk(engine).write(set_role, people[Role.REVIEWER], Role.VIEWER)
-    for who in (people[Role.REVIEWER], Role.VIEWER):  # or somebody who has to sign in first
+    Desk(engine).write(set_role, people[TeamRole.REVIEWER], TeamRole.VIEWER)
+    for who in (people[TeamRole.REVIEWER], TeamRole.VIEWER):  # or somebody who has to sign in first
         act_as(engine, who)
-        with refuses(Role.VIEWER):
+        with refuses(TeamRole.VIEWER):
             Desk(engine).write(note, people)
-        with refuses(Role.VIEWER):
-            require(Role.REVIEWER)
+        with refuses(TeamRole.VIEWER):
+            require(TeamRole.REVIEWER)
         with for_the_project():
             Desk(engine).write(note, people)
 
 
 def test_the_last_lead_stays_one(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
-        assert role_of(session, people[Role.LEAD]) is Role.LEAD
+        assert role_of(session, people[TeamRole.LEAD]) is TeamRole.LEAD
         with refused("'lead'"):
-            set_role(session, people[Role.LEAD], Role.VIEWER)
-        set_role(session, people[Role.VIEWER], Role.LEAD)
-        set_role(session, people[Role.LEAD], Role.VIEWER)
-        assert role_of(session, people[Role.LEAD]) is not Role.LEAD
+            set_role(session, people[TeamRole.LEAD], TeamRole.VIEWER)
+        set_role(session, people[TeamRole.VIEWER], TeamRole.LEAD)
+        set_role(session, people[TeamRole.LEAD], TeamRole.VIEWER)
+        assert role_of(session, people[TeamRole.LEAD]) is not TeamRole.LEAD
 
 
 def test_the_settings_decide_for_who_signs_in(engine: Engine, people: Ids) -> None:
     with writing(engine) as session:
-        viewer = session.get_one(Reviewer, people[Role.VIEWER])
+        viewer = session.get_one(Reviewer, people[TeamRole.VIEWER])
         viewer.identity = "https://id.example subject"
         with refused("HEDGEROW_SIGN_IN_LEADS"):
-            set_role(session, viewer.id, Role.LEAD)
-        assert viewer.role is Role.VIEWER
+            set_role(session, viewer.id, TeamRole.LEAD)
+        assert viewer.role is TeamRole.VIEWER
 
 
 # -- in the review page's windows --------------------------------------------------------------
@@ -330,7 +333,7 @@ def test_the_settings_decide_for_who_signs_in(engine: Engine, people: Ids) -> No
 
 def review(engine: Engine, people: Ids) -> ReviewState:
     """The reviewer's window."""
-    who = people[Role.REVIEWER]
+    who = people[TeamRole.REVIEWER]
     act_as(engine, who)
     state = ReviewState(engine=engine, reviewer_id=who, types=Desk(engine).read(list_types))
     state.recount()
@@ -339,14 +342,14 @@ def review(engine: Engine, people: Ids) -> ReviewState:
 
 def read(engine: Engine, people: Ids) -> ReadingState:
     """The viewer's window."""
-    who = people[Role.VIEWER]
+    who = people[TeamRole.VIEWER]
     act_as(engine, who)
     return ReadingState(engine=engine, reviewer_id=who, types=Desk(engine).read(list_types))
 
 
 def test_a_reviewer_decides_on_conflicts_without_settling_them(engine: Engine, people: Ids) -> None:
-    Desk(engine).decide(people[Role.LEAD], VERBAL, A)
-    Desk(engine).decide(people[Role.VIEWER], VERBAL, R)
+    Desk(engine).decide(people[TeamRole.LEAD], VERBAL, A)
+    Desk(engine).decide(people[TeamRole.VIEWER], VERBAL, R)
     state = review(engine, people)
     state.queue = Queue.CONFLICT
     view = state.view()
@@ -358,7 +361,7 @@ def test_a_reviewer_decides_on_conflicts_without_settling_them(engine: Engine, p
     assert state.view().focus is None  # it is still in conflict, and does not come back
     last = Desk(engine).rows(Decision)[-1]
     found = (last.reviewer_id, last.variant_id, last.adjudicates)
-    assert found == (people[Role.REVIEWER], VERBAL, False)
+    assert found == (people[TeamRole.REVIEWER], VERBAL, False)
 
 
 def test_a_viewer_reads_card_after_card_and_leaves_no_trace(engine: Engine, people: Ids) -> None:
@@ -384,7 +387,7 @@ def test_roles_hold_while_several_people_decide_on_each_variant(
     engine: Engine, people: Ids
 ) -> None:
     Desk(engine).write(assign, reviewers=2, share=1.0)
-    Desk(engine).decide(people[Role.LEAD], VERBAL)
+    Desk(engine).decide(people[TeamRole.LEAD], VERBAL)
     for by_family in (False, True):
         reader = read(engine, people)
         reader.by_family = by_family
@@ -403,7 +406,7 @@ def test_a_viewers_keys_decide_nothing(engine: Engine, people: Ids) -> None:
     """If a key of the review page ever reached the library, it would show this sentence."""
     before = content(engine)
     state = review(engine, people)
-    act_as(engine, people[Role.VIEWER])
+    act_as(engine, people[TeamRole.VIEWER])
     shown = Desk(engine).card(VERBAL)
     state.drawn[shown.action_id] = 0.0
     for press in (
@@ -415,6 +418,6 @@ def test_a_viewers_keys_decide_nothing(engine: Engine, people: Ids) -> None:
     ):
         state.message = ""
         press()
-        assert state.message.startswith(FACTS[Role.VIEWER])
+        assert state.message.startswith(FACTS[TeamRole.VIEWER])
     set_who_acts(None)
     assert content(engine) == before

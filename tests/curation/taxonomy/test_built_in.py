@@ -73,7 +73,7 @@ def test_a_type_survives_storage_and_its_examples_pass_its_check(entry: VariantT
     assert VariantType.model_validate(json.loads(entry.model_dump_json())) == entry
     cue = {"word": "reportedly", "phrase": "not entirely clear"}.get(entry.id)
     examples = [(entry.example_anchor, entry.example, cue)]
-    good = parse_guideline(entry.guideline).of(ExampleKind.GOOD)
+    good = parse_guideline(entry.guideline).examples_of(ExampleKind.GOOD)
     examples += [(example.anchor, example.variant, example.cue) for example in good]
     for anchor, text, cue in examples:
         assert not check_surface(entry.surface_check, anchor=anchor, text=text, cue=cue), text
@@ -109,7 +109,7 @@ def test_a_type_has_rules_and_examples_of_each_kind_in_plain_text(entry: Variant
     found = parse_guideline(entry.guideline)
     assert found.asked_for and len(found.rules) >= 5 and all(rule.name for rule in found.rules)
     least = {ExampleKind.GOOD: 4, ExampleKind.BAD: 4, ExampleKind.BORDERLINE: 3}
-    assert all(len(found.of(kind)) >= number for kind, number in least.items())
+    assert all(len(found.examples_of(kind)) >= number for kind, number in least.items())
     for example in found.examples:
         assert example.variant != example.anchor and example.why
         assert bool(example.cue) == entry.needs_cue
@@ -120,8 +120,8 @@ def test_a_type_has_rules_and_examples_of_each_kind_in_plain_text(entry: Variant
 @pytest.mark.parametrize("entry", ORIGINAL_TYPES.values(), ids=list(ORIGINAL_TYPES))
 def test_a_type_of_imported_texts_has_examples_of_each_kind(entry: OwnType) -> None:
     found = parse_guideline(entry.guideline)
-    assert min(len(found.of(kind)) for kind in ExampleKind) >= 2
-    assert {example.verdict for example in found.of(ExampleKind.BAD)} <= REASONS
+    assert min(len(found.examples_of(kind)) for kind in ExampleKind) >= 2
+    assert {example.verdict for example in found.examples_of(ExampleKind.BAD)} <= REASONS
 
 
 GAPS = {

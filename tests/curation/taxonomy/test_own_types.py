@@ -453,7 +453,7 @@ def test_empty_fields_are_filled_from_the_rest_and_recognised_again() -> None:
     assert (entry.polarity, entry.own, entry.needs_cue) == ("positive", True, True)
     found = parse_guideline(entry.guideline)
     assert found.asked_for == HEDGE.definition
-    assert [e.variant for e in found.of(ExampleKind.GOOD)] == [HEDGE.example]
+    assert [e.variant for e in found.examples_of(ExampleKind.GOOD)] == [HEDGE.example]
     assert as_written(entry) == HEDGE
     own = checked(HEDGE, prompt_line="hearsay such as {cue}", guideline="Rule: no gossip.")
     assert as_written(draft(own, TAXONOMY)) == own

@@ -16,7 +16,7 @@ import pytest
 from curation.corpora.corpus import STARTER
 from curation.importing.cells import OPEN, Typed, cue_of, type_of
 from curation.importing.column_roles import (
-    Role,
+    ColumnRole,
     check_roles,
     given_roles,
     guess_roles,
@@ -284,7 +284,7 @@ def test_given_roles_replace_guessed_ones() -> None:
             columns=("anchor", "note", "sentence", "positive"),
         ),
     )
-    assert roles == {"sentence": Role.ANCHOR, "positive": "verbal"}
+    assert roles == {"sentence": ColumnRole.ANCHOR, "positive": "verbal"}
     assert text_columns(roles) == {"positive": "verbal"}
 
 
@@ -321,40 +321,40 @@ BUILT_IN = {entry.id: entry for entry in TAXONOMY}
 ANCHOR = "The bridge is safe for lorries."
 
 
-def found(role: Role, text: str, anchor: str = ANCHOR) -> Typed:
+def found(role: ColumnRole, text: str, anchor: str = ANCHOR) -> Typed:
     return type_of(role, BUILT_IN, anchor=anchor, text=text)
 
 
 @pytest.mark.parametrize(
     ("role", "text", "typed"),
     [
-        (Role.NEGATION, "The bridge isn't safe for lorries.", Typed("verbal")),
-        (Role.NEGATION, "No bridge is safe for lorries.", Typed("absolute")),
-        (Role.NEGATION, "The bridge is unsafe for lorries.", Typed("affixal")),
-        (Role.NEGATION, "The bridge is dangerous for lorries.", Typed("lexical")),
-        (Role.NEGATION, "The bridge is hardly safe for lorries.", OPEN),
-        (Role.NEGATION, "The bridge is safe for lorries!", OPEN),
-        (Role.HEDGE, "The bridge is probably safe for lorries.", Typed("word", "probably")),
+        (ColumnRole.NEGATION, "The bridge isn't safe for lorries.", Typed("verbal")),
+        (ColumnRole.NEGATION, "No bridge is safe for lorries.", Typed("absolute")),
+        (ColumnRole.NEGATION, "The bridge is unsafe for lorries.", Typed("affixal")),
+        (ColumnRole.NEGATION, "The bridge is dangerous for lorries.", Typed("lexical")),
+        (ColumnRole.NEGATION, "The bridge is hardly safe for lorries.", OPEN),
+        (ColumnRole.NEGATION, "The bridge is safe for lorries!", OPEN),
+        (ColumnRole.HEDGE, "The bridge is probably safe for lorries.", Typed("word", "probably")),
         (
-            Role.HEDGE,
+            ColumnRole.HEDGE,
             "I'm not sure, but the bridge may be safe for lorries.",
             Typed("phrase", "not sure"),
         ),
-        (Role.HEDGE, "The bridge, mind you, is safe for lorries.", OPEN),
+        (ColumnRole.HEDGE, "The bridge, mind you, is safe for lorries.", OPEN),
     ],
 )
 def test_a_text_is_what_its_surface_and_its_cue_make_it(
-    role: Role, text: str, typed: Typed
+    role: ColumnRole, text: str, typed: Typed
 ) -> None:
     assert found(role, text) == typed
 
 
 def test_neither_a_cue_of_the_anchor_nor_a_retired_type_is_used() -> None:
     anchor, text = "The bridge is probably safe.", "The bridge is, mind you, probably safe."
-    assert found(Role.HEDGE, text, anchor) == OPEN
+    assert found(ColumnRole.HEDGE, text, anchor) == OPEN
     retired = BUILT_IN | {"word": BUILT_IN["word"].model_copy(update={"retired": True})}
     text = "The bridge is probably safe for lorries."
-    assert type_of(Role.HEDGE, retired, anchor=ANCHOR, text=text) == OPEN
+    assert type_of(ColumnRole.HEDGE, retired, anchor=ANCHOR, text=text) == OPEN
 
 
 def test_the_cue_of_a_typed_hedge_is_one_of_its_list() -> None:
@@ -369,7 +369,7 @@ def test_the_starter_corpus_is_typed_as_it_was_written() -> None:
     right, all_ = Counter[str](), Counter[str]()
     for family in STARTER.families()[::4]:
         for type_id in ("verbal", "absolute", "affixal", "lexical", "word", "phrase"):
-            role = Role.HEDGE if BUILT_IN[type_id].role == "hedge" else Role.NEGATION
+            role = ColumnRole.HEDGE if BUILT_IN[type_id].role == "hedge" else ColumnRole.NEGATION
             entry = family[type_id]
             text = entry["text"] if isinstance(entry, dict) else entry
             all_[type_id] += 1

@@ -88,9 +88,9 @@ def test_a_file_is_shown_before_anything_is_stored(
     wording(app, "anchors", "variants to import")
     counts = {row["Type"]: row["Variants"] for row in rows(app, "Variants")}
     assert counts == {"Verbal negation": 1, "Hedge: single word": 1, "Hedge: phrase": 1}
-    fates = {row["Variant"]: row["Result"] for row in rows(app, "Result")}
-    assert fates["The bridge is hardly safe."].startswith("Left out")
-    assert fates["The bridge is not safe."] == "New"
+    statuses = {row["Variant"]: row["Result"] for row in rows(app, "Result")}
+    assert statuses["The bridge is hardly safe."].startswith("Left out")
+    assert statuses["The bridge is not safe."] == "New"
     assert label(app) == "Import 1 anchor and 3 variants" and runs(app_engine) == []
     assert "word" not in named(app, "selectbox", "variants-undecided-negation").options
     put(app, "selectbox", "variants-undecided-negation", "free_contradiction")
@@ -176,9 +176,9 @@ def test_differences_from_the_project_are_shown_before_the_import(
     assert "'test'" in page_text(app) and ANCHOR in page_text(
         app
     )  # which belongs to another source
-    fates = {row["Variant"]: row["Result"].partition(";")[0] for row in rows(app, "Result")}
-    assert fates[TEXTS["verbal"]] == "Already exists"
-    assert fates[TEXTS["affixal"]].startswith("Left out")
+    statuses = {row["Variant"]: row["Result"].partition(";")[0] for row in rows(app, "Result")}
+    assert statuses[TEXTS["verbal"]] == "Already exists"
+    assert statuses[TEXTS["affixal"]].startswith("Left out")
 
 
 # -- corpora ---------------------------------------------------------------------------

@@ -17,11 +17,20 @@ from streamlit.testing.v1 import AppTest
 from curation.corpora.corpus import STARTER
 from curation.decisions.assignment_progress import assign
 from curation.decisions.reviewers import is_person, people
-from curation.decisions.roles import Role, role_of, set_role, set_who_acts
+from curation.decisions.roles import role_of, set_role, set_who_acts
 from db import engine as db_engine
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Decision, Lease, Reviewer, ReviewerKind, ReviewPosition, Run, Variant
+from db.models import (
+    Decision,
+    Lease,
+    Reviewer,
+    ReviewerKind,
+    ReviewPosition,
+    Run,
+    TeamRole,
+    Variant,
+)
 from pages.components.shared.shell import count_cache, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.shell.open_project import ask, tell
@@ -294,7 +303,9 @@ def team(reviewed: Engine) -> Iterator[dict[str, int]]:
     """The ids of a lead, a reviewer and a viewer."""
     with writing(reviewed) as session:
         ids = {name: person(session, name) for name in ("Ada", "Rob", "Vic")}
-        for name, role in zip(ids, (Role.LEAD, Role.REVIEWER, Role.VIEWER), strict=True):
+        for name, role in zip(
+            ids, (TeamRole.LEAD, TeamRole.REVIEWER, TeamRole.VIEWER), strict=True
+        ):
             set_role(session, ids[name], role)
     yield ids
     set_who_acts(None)
@@ -337,7 +348,9 @@ def test_a_viewer_reads_cards_and_leaves_no_trace(
     tell(assign, reviewers=2, share=1)  # reviewed blind
     _as(monkeypatch, "Vic")
     app = open_page("review")
-    assert [caption.value.rpartition(" ")[2] for caption in app.sidebar.caption] == [Role.VIEWER]
+    assert [caption.value.rpartition(" ")[2] for caption in app.sidebar.caption] == [
+        TeamRole.VIEWER
+    ]
     assert "Accept" not in [button.label for button in app.button]
     app.button(key="g-key").click().run()
     wording(app, "roles", "a viewer at a blind card")
@@ -396,7 +409,7 @@ def test_a_lead_gives_roles_but_keeps_the_last(
     app = open_page("settings")
     assert not app.sidebar.caption, "only other roles are named there"
 
-    def give(name: str, role: Role) -> Role:
+    def give(name: str, role: TeamRole) -> TeamRole:
         app.selectbox(key="person").select(team[name]).run()
         next(c for c in app.segmented_control if c.label == "Role").set_value(role).run()
         assert not app.exception
@@ -406,10 +419,13 @@ def test_a_lead_gives_roles_but_keeps_the_last(
         assert controls in ([stored], []), "it shows what is stored"
         return stored
 
-    assert give("Ada", Role.VIEWER) == Role.LEAD
+    assert give("Ada", TeamRole.VIEWER) == TeamRole.LEAD
     assert [text.value for text in app.text if "'Ada'" in text.value], "it says why"
-    assert give("Vic", Role.LEAD) == Role.LEAD and give("Ada", Role.REVIEWER) == Role.REVIEWER
-    assert [ask(role_of, team[name]) is Role.LEAD for name in ("Vic", "Ada")] == [True, False]
+    assert (
+        give("Vic", TeamRole.LEAD) == TeamRole.LEAD
+        and give("Ada", TeamRole.REVIEWER) == TeamRole.REVIEWER
+    )
+    assert [ask(role_of, team[name]) is TeamRole.LEAD for name in ("Vic", "Ada")] == [True, False]
     assert NOTE in _said(app.run())
 
 

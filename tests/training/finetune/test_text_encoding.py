@@ -133,7 +133,7 @@ def test_less_than_a_tenth_of_a_batchs_tokens_is_padding(model: SentenceTransfor
         families[n] = [m._replace(text=f"{before} {m.text} {after}") for m in families[n]]
     batches = FamilyBatches(families, size=32, seed=1)
     for step in range(1, 6):
-        texts = list(dict.fromkeys(m.text for family in batches.of(step) for m in family))
+        texts = list(dict.fromkeys(m.text for family in batches.rows_at(step) for m in family))
         lengths = sorted(token_counts(model, texts).tolist())
         chunks = chunks_of_one_length(lengths)
         assert padding(lengths, chunks) < 0.1

@@ -95,7 +95,7 @@ def test_each_architecture_learns_what_differs_on_passages_it_never_saw(
     assert architecture_of(folder) == architecture
     assert result["fingerprint"] == fingerprint(folder)
     held_out = parts_asked(settings.data_folder, request_of(run)).held_out
-    again = RankingFigures(held_out).of(load_scorer(str(folder)))
+    again = RankingFigures(held_out).evaluate(load_scorer(str(folder)))
     assert again[NEVIR] == pytest.approx(result["after"][NEVIR])
     assert not list((settings.data_folder / run.folder).glob("checkpoint*"))
 
@@ -325,13 +325,13 @@ def test_an_encoders_documents_are_measured_as_in_the_benchmark(
     path.write_bytes(lines(ENTRIES))
     nevir = NevIR.read(path)
     result = measure(nevir, load_scorer(str(tiny_encoder)))
-    found = RankingFigures(nevir.items).of(load_scorer(str(tiny_encoder)))
+    found = RankingFigures(nevir.items).evaluate(load_scorer(str(tiny_encoder)))
     assert found[NEVIR] == result.score / 100
     assert {name: found[name] for name in result.figures} == pytest.approx(dict(result.figures))
     box = [found[quantile(percent)] for percent in QUANTILES]
     assert box == sorted(box) and box[0] < found[DOCUMENTS] < box[-1]
     assert 0 < found[RERANKING] <= 1
-    others = RankingFigures(nevir.items).of(load_scorer(str(tiny_cross)))
+    others = RankingFigures(nevir.items).evaluate(load_scorer(str(tiny_cross)))
     assert set(others) == {NEVIR, LOW, HIGH, RERANKING}
 
 

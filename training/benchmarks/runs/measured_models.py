@@ -84,7 +84,7 @@ class FoundModel(NamedTuple):
             return self
         wording = installed()
         if prompt is not None:
-            wording = wording._replace(**{prompt: self.wording.of(prompt)})
+            wording = wording._replace(**{prompt: self.wording.template(prompt)})
         folder = self.folders[0] if self.folders else None
         scoring = scoring_of(folder, self.architecture, self.choice.prompts, wording)
         return self._replace(wording=wording, scoring=scoring)

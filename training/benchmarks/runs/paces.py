@@ -149,7 +149,7 @@ class Size(NamedTuple):
     def letters_asked(self, wording: Wording) -> int:
         """The characters of all prompts with other templates."""
         used, usual = (
-            letters_of_words(self.prompt, words.of(self.prompt).text)
+            letters_of_words(self.prompt, words.template(self.prompt).text)
             for words in (wording, installed())
         )
         return self.prompt_letters + self.prompts * (used - usual)

@@ -16,7 +16,7 @@ from openai import DefaultAsyncHttpxClient
 from curation.generation.answers import AnswerProblem
 
 
-class Lanes(httpx2.AsyncBaseTransport):
+class ConnectionPerCall(httpx2.AsyncBaseTransport):
     """One lane per concurrent call. The most recently used lane is reused first."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
@@ -74,7 +74,7 @@ def http_client(most: int, path: str) -> httpx2.AsyncClient:
         most: maximum bytes of an answer from a path that ends with ``path``.
     """
     context = httpx2.create_ssl_context()
-    mounts = {} if "all" in getproxies() else {"all://": Lanes(context)}
+    mounts = {} if "all" in getproxies() else {"all://": ConnectionPerCall(context)}
     return DefaultAsyncHttpxClient(
         follow_redirects=False,  # texts and key may only go to the address that the user gave
         mounts=mounts,

@@ -25,7 +25,7 @@ from curation.taxonomy.built_in import VariantType
 from db.columns import now
 from db.models import CallState
 
-LONGEST_WISH = 300.0
+LONGEST_RETRY_AFTER = 300.0
 """Maximum seconds to wait at the server's request (Retry-After); for more, the run pauses."""
 
 DOWN_AFTER = 10
@@ -109,7 +109,7 @@ class Gate:
         """
         if self.last is None:
             return ""
-        if self.wish > LONGEST_WISH:
+        if self.wish > LONGEST_RETRY_AFTER:
             return (
                 f"Paused: the server asks for a retry {_after(self.wish)} {self._last_words()} "
                 "Nothing is lost; resume then."
@@ -239,7 +239,7 @@ class Asker:
         own = backoff(attempt.call, tries)
         if error.problem is AnswerProblem.RATE_LIMIT or error.retry_after is not None:
             wait = own if error.retry_after is None else error.retry_after
-            self.gate.close_for(min(wait, LONGEST_WISH))
+            self.gate.close_for(min(wait, LONGEST_RETRY_AFTER))
             # Otherwise all waiting calls would go out at once and be refused again.
             return wait + own
         return own if attempt.state is CallState.OPEN else 0.0

@@ -18,10 +18,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from curation.decisions.actions import OpenProject
 from curation.decisions.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
-from curation.decisions.roles import Actor, Role, acting_role, allows, set_who_acts
+from curation.decisions.roles import Actor, acting_role, allows, set_who_acts
 from curation.decisions.signing_in import claims_of, sign_in
 from db.errors import HedgerowError
 from db.extras import require_package
+from db.models import TeamRole
 from pages.components.shared import formatting
 from pages.components.shared.shell import error_messages, open_project
 
@@ -79,11 +80,11 @@ def _token() -> str:
 def acting() -> Actor:
     """Who acts: the current user. Outside a page it is the owner of the machine, who is a lead."""
     if get_script_run_ctx(suppress_warning=True) is None:
-        return Role.LEAD
+        return TeamRole.LEAD
     if signs_in():
         token, row = st.session_state.get(_SIGNED_IN, ("", None))
-        return row if row is not None and token == _token() else Role.VIEWER
-    return st.session_state.get(_ID, Role.LEAD)
+        return row if row is not None and token == _token() else TeamRole.VIEWER
+    return st.session_state.get(_ID, TeamRole.LEAD)
 
 
 def begin(page: st.Page) -> None:
@@ -176,9 +177,9 @@ def _by_name() -> None:
                     error_messages.show(str(error), key="refused-name")
     if _ID in st.session_state:
         formatting.remember(_COOKIE, st.session_state[_NAME])
-        verb = "Reading" if _role() is Role.VIEWER else "Reviewing"
+        verb = "Reading" if _role() is TeamRole.VIEWER else "Reviewing"
         st.sidebar.text(f"{verb} as {st.session_state[_NAME]}")
-        _show_role(but=Role.LEAD)
+        _show_role(but=TeamRole.LEAD)
         if st.session_state.pop(_NAMED, False):  # otherwise its field gets the next keys
             st.session_state[_CHANGE] = False
         with st.sidebar.popover(
@@ -187,14 +188,14 @@ def _by_name() -> None:
             name_form("Continue under another name", key="signin-change", button="Continue")
 
 
-def _role() -> Role | None:
+def _role() -> TeamRole | None:
     """The role of the current user; None if the database fails, which the page itself reports."""
     with suppress(Exception):
         return open_project.ask(acting_role)
     return None
 
 
-def _show_role(*, but: Role | None) -> None:
+def _show_role(*, but: TeamRole | None) -> None:
     """Show the role in the sidebar, unless it is this one."""
     if (role := _role()) not in (None, but):
         st.sidebar.caption(f"Your role: {role}")
@@ -263,7 +264,7 @@ def kept_press(pressed: bool, *, key: str, of: Hashable) -> bool:
 _P = ParamSpec("_P")
 
 
-def may(least: Role) -> bool:
+def may(least: TeamRole) -> bool:
     """Whether the user has at least this role."""
     return allows(open_project.ask(acting_role), least)
 
@@ -274,7 +275,7 @@ def only_leads(do: str) -> bool:
     Args:
         do: a verb phrase for what leads can do here; '' to say nothing.
     """
-    if may(Role.LEAD):
+    if may(TeamRole.LEAD):
         return True
     if do:
         st.caption(f"Only leads can {do}.")

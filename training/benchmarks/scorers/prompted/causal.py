@@ -73,7 +73,7 @@ class Causal(Prompted):
     ) -> np.ndarray:
         """The log probability of each answer after each prompt, shape (prompts, answers)."""
         asked = self._tokens.asked(prompts, answers)
-        spelled = self._likelihoods.of(asked, on_progress=on_progress)
+        spelled = self._likelihoods.log_probabilities(asked, on_progress=on_progress)
         found = np.full((len(prompts), len(answers)), np.nan)
         for row, (one, values) in enumerate(zip(asked, spelled, strict=True)):
             if values is not None:
@@ -108,7 +108,7 @@ class Likelihoods:
         takes = inspect.signature(model.forward).parameters
         self._last_alone = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
 
-    def of(
+    def log_probabilities(
         self, asked: Sequence[AskedPrompt], *, on_progress: Progress | None = None
     ) -> list[np.ndarray | None]:
         """For each prompt, the log probabilities of all of ``answers.spelled``; None if the prompt

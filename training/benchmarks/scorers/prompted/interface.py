@@ -97,7 +97,7 @@ class Prompted(Scorer):
         return list(combined(answers, number))
 
     def _keep(self, name: Any, found: np.ndarray, *, orders: int) -> None:
-        template = self.wording.of(name)
+        template = self.wording.template(name)
         self._report = {
             "prompt": name,
             "version": template.version,
@@ -142,7 +142,7 @@ def choice_prompts(
     questions: Sequence[Question], name: MeasuringName, wording: Wording
 ) -> list[str]:
     """The prompts of all questions, with all orders of a question in a row."""
-    template = wording.of(name).text
+    template = wording.template(name).text
     return [
         filled(name, template, text, tuple(candidates[place] for place in order))
         for text, candidates in questions

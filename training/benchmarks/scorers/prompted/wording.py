@@ -86,14 +86,14 @@ class Wording(NamedTuple):
     similarity: Template
     paraphrase_choice: Template
 
-    def of(self, name: MeasuringName) -> Template:
+    def template(self, name: MeasuringName) -> Template:
         """The template of a prompt."""
         return getattr(self, name)
 
     @property
     def named(self) -> dict[MeasuringName, Template]:
         """All templates by name."""
-        return {name: self.of(name) for name in MEASURING}
+        return {name: self.template(name) for name in MEASURING}
 
     @property
     def edited(self) -> dict[str, int | None]:
