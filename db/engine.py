@@ -3,12 +3,19 @@
 On SQLite, a write session starts with BEGIN IMMEDIATE. Otherwise, a transaction that reads first
 and writes later fails at once with 'database is locked' if another process has written in between,
 whatever the busy timeout.
+
+Nobody should wait for more than a second to store a decision. Large amounts are therefore written
+in pieces (`write_in_pieces`), and whoever has held SQLite's only write lock for long lets others
+have it before taking it again (`writing`).
 """
 
 import gc
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +39,18 @@ BUSY_TIMEOUT_MS = 60_000
 
 
 ROWS_AT_ONCE = 5_000
+
+LONG_SECONDS = 0.03
+"""A write session that takes this long lets others write before the same thread writes again."""
+
+TURN_SECONDS = 0.11
+"""How long others have their turn. A writer that waits for SQLite looks every 0.1 seconds."""
+
+PIECE_SECONDS = 0.2
+"""How long one piece of a large amount should take to write."""
+
+_turn = threading.local()
+"""When this thread's latest transaction on SQLite began, and when it may write again."""
 
 _Row = TypeVar("_Row")
 
@@ -106,6 +125,7 @@ def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writes else 'ON'}")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    _turn.begun = time.monotonic()
 
 
 @contextmanager
@@ -132,12 +152,41 @@ def writing(engine: Engine) -> Iterator[Session]:
     for check in _before_writing:
         check()
     writer = engine.execution_options(writes=True)
+    is_sqlite = engine.name == "sqlite"
+    if is_sqlite:
+        time.sleep(max(0.0, getattr(_turn, "again", 0.0) - time.monotonic()))
     with explained(engine), Session(writer, expire_on_commit=False) as session:
         yield session
-        if engine.name == "sqlite" and session.in_transaction():
+        if is_sqlite and session.in_transaction():
             session.flush()
             index_new_texts(session)
+            session.commit()
+            if (ended := time.monotonic()) - _turn.begun > LONG_SECONDS:
+                _turn.again = ended + TURN_SECONDS
         session.commit()
+
+
+def write_in_pieces(
+    engine: Engine, rows: Iterable[_Row], write: Callable[[Session, list[_Row]], object]
+) -> None:
+    """Write any number of rows in short transactions, between which others can write.
+
+    Each piece must leave the project consistent. If it is stopped in between, the pieces before are
+    stored.
+
+    Args:
+        write: writes some of the rows in the session given. The pieces are as large as can be
+            written in `PIECE_SECONDS`.
+    """
+    left, size = iter(rows), 200
+    while piece := list(islice(left, size)):
+        with writing(engine) as session:
+            session.connection()  # waits for others; what follows does not
+            begun = time.monotonic()
+            write(session, piece)
+        took = time.monotonic() - begun
+        size = round(size * min(2.0, max(0.25, PIECE_SECONDS / max(took, 0.001))))
+        size = min(max(size, 1), ROWS_AT_ONCE)
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any]]) -> None:
