@@ -30,7 +30,6 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from curation.content_uids import split_of
 from curation.corpora.corpus import STARTER
 from curation.importing.anchor_preview import FileRow, RowStatus, preview
 from curation.importing.anchor_rows import About
@@ -43,6 +42,7 @@ from curation.importing.variant_choices import Choices
 from curation.importing.variant_plan import AT_ONCE
 from curation.importing.variant_preview import preview as preview_variants
 from curation.importing.variant_storing import Import, store_families
+from curation.splits import split_of
 from curation.tables.files import parts_of_path
 from curation.tables.table import open_table
 from curation.taxonomy.project_types import all_types, seed_taxonomy

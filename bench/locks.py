@@ -32,7 +32,7 @@ from curation.decisions import people
 from curation.decisions.reviewers import ensure_reviewer
 from curation.diagnostics import queue_order
 from curation.overview.project_settings import change_threshold, open_project
-from curation.review import actions
+from curation.review import deciding
 from curation.upkeep.copying import copy_database
 from db.engine import create_engine, reading, writing
 from db.models import Anchor, Diagnostic, Status, Variant, VariantCosine
@@ -179,11 +179,11 @@ def _review(settings: Settings, stop: Connection) -> None:
     stopped = False
     while not stopped:
         with reading(engine) as session:
-            shown = actions.shown(session.get_one(Variant, next(ids)))
+            shown = deciding.shown(session.get_one(Variant, next(ids)))
         begun = time.perf_counter()
         try:
             with writing(engine) as session:
-                actions.accept(session, shown, reviewer_id=reviewer_id)
+                deciding.accept(session, shown, reviewer_id=reviewer_id)
         except hedgerow.HedgerowError as error:
             waits.failed.append(str(error))
         waits.seconds.append(time.perf_counter() - begun)

@@ -28,7 +28,7 @@ from db.models import Split
 from db.settings import Settings
 from training.data.families import training_families
 from training.finetune.compute.devices import share_the_processor
-from training.finetune.fitting import Data, finetune
+from training.finetune.finetuning import Data, finetune
 from training.losses.families import Family
 from training.recipe.schema import Recipe
 from training.retention.distillation import UPPER_SHARE, interpolate

@@ -3,7 +3,7 @@
     python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
                              [--repeat 1] [--room 0] [--same-rate] [--device cuda]
 
-Hedgerow trains with `training.finetune.fitting`, as a run does. The baseline is
+Hedgerow trains with `training.finetune.finetuning`, as a run does. The baseline is
 SentenceTransformerTrainer with MultipleNegativesRankingLoss and batches without duplicates, on the
 triples of the same families. A family with P positives and N negatives has P x N triples, and the
 bench counts these triples for both. Hedgerow compares each triple only with the negations of its
@@ -57,7 +57,7 @@ from training.data.sampling import as_triples, count_triples
 from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
 from training.finetune.compute import devices
 from training.finetune.compute.devices import share_the_processor, uses_bf16
-from training.finetune.fitting import Data, finetune
+from training.finetune.finetuning import Data, finetune
 from training.finetune.setup import set_dropout
 from training.losses import contrastive
 from training.losses.families import Family

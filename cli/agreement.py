@@ -23,7 +23,7 @@ from curation.review.calibration.figures import (
     TypeFigures,
     calibration,
 )
-from curation.tables.spreadsheets import csv_bytes
+from curation.tables.safe_csv import csv_bytes
 from db.engine import reading
 from hedgerow.agreement import Agreed, Row, columns, read_agreement, rows
 from hedgerow.generation import agreements

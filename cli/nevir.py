@@ -12,7 +12,7 @@ from cli.options import as_option, open_home
 from cli.runs import carry_out_run, sentences
 from cli.terminal import AsJson, RunId, show, table_of
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.tables.spreadsheets import csv_bytes
+from curation.tables.safe_csv import csv_bytes
 from curation.validation import checked
 from db.engine import reading
 from db.errors import HedgerowError

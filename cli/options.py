@@ -22,7 +22,7 @@ from hedgerow.home import reviewer_id as reviewer_id
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from curation.decisions.actions import Request
+    from curation.actions import Request
     from hedgerow.project import Project
 
 

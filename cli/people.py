@@ -20,7 +20,7 @@ from curation.review.people_statistics import (
     person_figures,
     table,
 )
-from curation.tables.spreadsheets import csv_bytes
+from curation.tables.safe_csv import csv_bytes
 from db.engine import reading, writing
 from db.models import TeamRole
 from hedgerow.progress import err, text_of

@@ -9,7 +9,7 @@ from rich.table import Table
 from cli.options import open_home
 from cli.terminal import AsJson, show, table_of
 from curation.formatting import counted
-from curation.overview.counts import project_counts
+from curation.overview.next_steps import project_counts
 from curation.upkeep.backup_file import make_backup
 from curation.upkeep.checking import check_project
 from curation.upkeep.copying import copy_project

@@ -11,7 +11,7 @@ from cli.options import this_project
 from cli.terminal import AsJson, DryRun, show, table_of
 from curation.formatting import counted
 from curation.review.adjudication import ConflictOrder
-from curation.review.bulk import FLAG_NAMES
+from curation.review.rules import FLAG_NAMES
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from hedgerow.deciding import Decided
 

@@ -27,7 +27,7 @@ from training.evaluation.general_ability import RETRIEVAL, WHAT_IT_IS
 from training.evaluation.held_out import COSINE, STS
 from training.finetune.curves import GENERAL, SHARES
 from training.losses.families import Role
-from training.recipe.plan import KIND as TRAIN
+from training.recipe.training_data import KIND as TRAIN
 from training.runs.kinds import cancel_run, kind_of, require_kind
 from training.runs.removal import delete_run
 from training.runs.summaries import calls_made
@@ -190,7 +190,7 @@ def run_stored(
 ) -> None:
     """Carry out a stored run in this process."""
     # They load the client of chat models; every command that reports on runs would wait for it.
-    from curation.generation.ledger import raise_budget  # noqa: PLC0415
+    from curation.generation.budget import raise_budget  # noqa: PLC0415
     from curation.generation.run import check_alone  # noqa: PLC0415
 
     settings, engine = open_home()

@@ -19,7 +19,7 @@ from curation.project.settings import GOLD_RATE, get_setting
 from curation.review.audit import BATCH, COLUMNS, Filters, Kind, entries, page
 from curation.review.gold.items import USE_LABELS, Gold, gold_items, mark
 from curation.review.gold.items import remove as remove_item
-from curation.tables.spreadsheets import csv_lines
+from curation.tables.safe_csv import csv_lines
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
 from db.engine import reading, writing

@@ -25,7 +25,7 @@ from training.benchmarks.contamination import (
 )
 from training.encoder_run.requesting import TRAIN, Plan, Train, plan
 from training.hub.adapter_export import LARGEST, Written, source_in, source_of, write_adapter
-from training.recipe.plan import KIND
+from training.recipe.training_data import KIND
 
 # -- Training runs on the command line, carried out now or stored for later ------------------------
 

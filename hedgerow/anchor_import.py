@@ -22,7 +22,7 @@ from curation.tables.files import parts_of_path
 from curation.tables.table import Format, open_table
 from db.errors import HedgerowError
 from db.named_files import resolved
-from hedgerow.asked import readable
+from hedgerow.arguments import readable
 from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:

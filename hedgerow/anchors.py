@@ -25,11 +25,11 @@ from db import LARGEST_NUMBER
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status
-from hedgerow import asked
+from hedgerow import arguments
 from hedgerow.anchor_import import AnchorImport, Texts, add_file, opened_table
-from hedgerow.asked import split_of
-from hedgerow.asked import uid as one_uid
-from hedgerow.asked import uids as all_uids
+from hedgerow.arguments import split_of
+from hedgerow.arguments import uid as one_uid
+from hedgerow.arguments import uids as all_uids
 from hedgerow.home import Home, reviewer_id
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Anchors:
         file = opened_table(
             texts, format=Format(format) if format else None, labels=parse_meanings(labels)
         )
-        request = asked.request(AddAnchors, locals())
+        request = arguments.request(AddAnchors, locals())
         return add_file(self._home, request, file, dry_run=dry_run)
 
     def correct(

@@ -13,26 +13,26 @@ from curation.decisions.reviewers import find_reviewer
 from curation.diagnostics.measuring import stored_flags
 from curation.editing.anchors import get_anchor
 from curation.editing.own_variants import write_variant
-from curation.review import actions, discussing
-from curation.review.actions import find_variant
+from curation.review import deciding, discussing
 from curation.review.adjudication import ConflictOrder, GivenVerdict, shown_to_settle
 from curation.review.adjudication import conflicts as find_conflicts
-from curation.review.bulk import Matches, apply_rule, find_matches, parse_rule
+from curation.review.deciding import find_variant
+from curation.review.rules import Matches, apply_rule, find_matches, parse_rule
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import check_note, reject_reason
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant, Verdict
-from hedgerow.asked import names
-from hedgerow.asked import uid as one_uid
+from hedgerow.arguments import names
+from hedgerow.arguments import uid as one_uid
 from hedgerow.home import Home, reviewer_id
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-Action = Callable[[Session, actions.ShownCard, int], actions.ActionOutcome]
+Action = Callable[[Session, deciding.ShownCard, int], deciding.ActionOutcome]
 """A decision as a function of the session, the card and the reviewer's id."""
 
 NO_REASON = "Rejected without a reason."
@@ -86,7 +86,7 @@ def accept(home: Home, uid: str, reviewer: str, note: str, *, settles: bool = Fa
     """See `hedgerow.Project.accept`, or `hedgerow.Project.settle` if ``settles`` is True."""
     return _decide(
         home,
-        lambda session, card, who: actions.accept(session, card, reviewer_id=who, note=note),
+        lambda session, card, who: deciding.accept(session, card, reviewer_id=who, note=note),
         uid,
         reviewer,
         settles=settles,
@@ -100,7 +100,7 @@ def reject(
     reason, note = reason_and_note(reason, note)
     return _decide(
         home,
-        lambda session, card, who: actions.reject(
+        lambda session, card, who: deciding.reject(
             session, card, reviewer_id=who, reason=reason, note=note
         ),
         uid,
@@ -137,7 +137,7 @@ def edit(
         raise HedgerowError("Expected a new text, type or cue, found none; give at least one.")
     return _decide(
         home,
-        lambda session, card, who: actions.edit(
+        lambda session, card, who: deciding.edit(
             session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note
         ),
         uid,
@@ -149,8 +149,8 @@ def _decide(
     home: Home, action: Action, uid: str, reviewer: str, *, settles: bool = False
 ) -> Decided:
     with writing(home.engine) as session:
-        variant = actions.find_variant(session, one_uid(uid))
-        card = shown_to_settle(session, uid) if settles else actions.shown(variant)
+        variant = deciding.find_variant(session, one_uid(uid))
+        card = shown_to_settle(session, uid) if settles else deciding.shown(variant)
         outcome = action(session, card, reviewer_id(session, home.settings, reviewer))
         session.refresh(variant)
         child = session.get(Variant, outcome.child_id) if outcome.child_id else None
@@ -189,7 +189,7 @@ def write(
 def leave_note(home: Home, uid: str, text: str, reviewer: str) -> int:
     """See `hedgerow.Project.note`."""
     with writing(home.engine) as session:
-        variant_id = actions.find_variant(session, one_uid(uid)).id
+        variant_id = deciding.find_variant(session, one_uid(uid)).id
         who = reviewer_id(session, home.settings, reviewer)
         add_note(session, variant_id, reviewer_id=who, text=text)
         return count_notes(session, variant_id)
@@ -199,7 +199,7 @@ def undo(home: Home, reviewer: str) -> Undone:
     """See `hedgerow.Project.undo`."""
     with writing(home.engine) as session:
         who = find_reviewer(session, reviewer or home.settings.reviewer)
-        undone = actions.undo(session, reviewer_id=who.id)
+        undone = deciding.undo(session, reviewer_id=who.id)
         if undone is None:
             return Undone(0, None, None, "There is nothing left to undo.")
         variant = session.get_one(Variant, undone.variant_id)

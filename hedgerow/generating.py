@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from db.engine import reading
 from db.runs import get_run
-from hedgerow import asked
+from hedgerow import arguments
 from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
@@ -80,15 +80,15 @@ class Generating:
             "provider": provider,
             "model": model,
             "base_url": base_url,
-            "roles": asked.names(roles, what="roles"),
+            "roles": arguments.names(roles, what="roles"),
             "seed": seed,
             "temperature": temperature,
             "budget": {"money": budget, "calls": max_calls},
             "selection": {
                 "search": search,
                 "limit": limit,
-                "types": asked.names(types, what="types"),
-                "anchors": asked.names(anchors, what="uids of anchors"),
+                "types": arguments.names(types, what="types"),
+                "anchors": arguments.names(anchors, what="uids of anchors"),
             },
         }
         request, is_priced = request_of(

@@ -29,7 +29,7 @@ from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import get_run
-from hedgerow.asked import uid as one_uid
+from hedgerow.arguments import uid as one_uid
 from hedgerow.home import Home, reviewer_id
 
 
@@ -208,7 +208,7 @@ def cost_facts(found: RunEstimate) -> dict[str, Any]:
 
 def show_opinions(home: Home, uid: str, reviewer: str) -> list[GivenOpinion]:
     """See `hedgerow.Project.opinions`."""
-    from curation.review.actions import find_variant  # not needed for the agreement
+    from curation.review.deciding import find_variant  # not needed for the agreement
 
     with writing(home.engine) as session:
         variant_id = find_variant(session, one_uid(uid)).id

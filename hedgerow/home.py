@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import OpenProject, silent
+from curation.actions import OpenProject, silent
 from curation.decisions.reviewers import ensure_reviewer, get_reviewer
 from curation.overview.project_settings import open_project
 from db.errors import HedgerowError

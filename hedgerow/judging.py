@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from curation.diagnostics.opinions import GivenOpinion
-from hedgerow import asked
+from hedgerow import arguments
 from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ class Judging:
             "base_url": base_url,
             "budget": {"money": budget, "calls": max_calls},
             "selection": {
-                "types": asked.names(types, what="types"),
+                "types": arguments.names(types, what="types"),
                 "status": status,
-                "variants": asked.names(variants, what="uids of variants"),
+                "variants": arguments.names(variants, what="uids of variants"),
                 "flagged": flagged,
                 "limit": limit,
             },

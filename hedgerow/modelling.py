@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Split
-from hedgerow import asked
+from hedgerow import arguments
 from hedgerow.home import Home, acting
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class Modelling:
         from hedgerow.studies import loaded
         from training.encoder_run.requesting import TRAIN, Train
 
-        request = asked.request(Train, locals() | {"release": asked.release_number(release)})
+        request = arguments.request(
+            Train, locals() | {"release": arguments.release_number(release)}
+        )
         stored = TRAIN.perform(acting(self._home), request)
         return loaded(carry_out(*self._home, stored.run.id))
 
@@ -100,10 +102,10 @@ class Modelling:
         from hedgerow.studies import study_result
         from training.studies.study_run import RUN_STUDY, RunStudy
 
-        release = asked.release_number(release)
-        benchmarks = asked.names(benchmarks, what="benchmarks")
-        suites = asked.names(suites, what="suites")
-        request = asked.request(RunStudy, locals())
+        release = arguments.release_number(release)
+        benchmarks = arguments.names(benchmarks, what="benchmarks")
+        suites = arguments.names(suites, what="suites")
+        request = arguments.request(RunStudy, locals())
         run = RUN_STUDY.perform(acting(self._home), request)
         carry_out(*self._home, run.id)
         return study_result(self._home, run.id)
@@ -137,7 +139,7 @@ class Modelling:
         from hedgerow.studies import tradeoff
         from training.encoder_run.tradeoff import MeasureTradeoff
 
-        request = asked.request(MeasureTradeoff, locals() | {"training": _run_of(model)})
+        request = arguments.request(MeasureTradeoff, locals() | {"training": _run_of(model)})
         return tradeoff(self._home, request)
 
     def push(
@@ -163,7 +165,7 @@ class Modelling:
         from hedgerow.running import carry_out
         from training.hub.push_run import PUSH, Push
 
-        request = asked.request(Push, locals() | {"run": _run_of(model)})
+        request = arguments.request(Push, locals() | {"run": _run_of(model)})
         return carry_out(*self._home, PUSH.perform(acting(self._home), request).id)
 
     def similarity(
@@ -239,8 +241,8 @@ class Modelling:
             name,
             _name_of(self._home, model),
             data=Path(data) if data else None,
-            release=asked.release_number(release),
-            split=asked.split_of(split) or Split.TEST,
+            release=arguments.release_number(release),
+            split=arguments.split_of(split) or Split.TEST,
             prompts=prompts,
             options={
                 "architecture": architecture,
@@ -318,8 +320,8 @@ class LanguageModels:
         from hedgerow.language_models import finetune
         from training.llm.request import FinetuneLanguageModel
 
-        given = locals() | {"release": asked.release_number(release), "base": str(base)}
-        return finetune(self._home, asked.request(FinetuneLanguageModel, given))
+        given = locals() | {"release": arguments.release_number(release), "base": str(base)}
+        return finetune(self._home, arguments.request(FinetuneLanguageModel, given))
 
     def finetune_at_provider(
         self,
@@ -366,8 +368,8 @@ class LanguageModels:
         from hedgerow.running import carry_out
         from training.llm.provider_request import FINETUNE_AT_PROVIDER, ProviderRequest, plan
 
-        release = asked.release_number(release)
-        request, project = asked.request(ProviderRequest, locals()), acting(self._home)
+        release = arguments.release_number(release)
+        request, project = arguments.request(ProviderRequest, locals()), acting(self._home)
         if dry_run:
             return plan(project, request).facts
         return carry_out(*self._home, FINETUNE_AT_PROVIDER.perform(project, request).id)

@@ -13,7 +13,7 @@ from db.errors import HedgerowError
 from db.failures import shown_address
 from db.named_files import resolved
 from db.settings import Settings, load_settings
-from hedgerow import asked
+from hedgerow import arguments
 from hedgerow.anchors import Anchors
 from hedgerow.assigning import Assigning
 from hedgerow.generating import Generating
@@ -80,7 +80,7 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         >>> example_project().status()["variants"]["verbal"]["pending"]
         1
         """
-        from curation.overview.counts import project_counts
+        from curation.overview.next_steps import project_counts
 
         with reading(self._home.engine) as session:
             return project_counts(session, self._home.settings)
@@ -169,8 +169,8 @@ class Project(Generating, Reviewing, Assigning, Judging, Modelling, LanguageMode
         from curation.release.creating import CREATE_RELEASE, CreateRelease
         from hedgerow.releases import Release
 
-        sources = asked.names(sources, what="sources")
-        request = asked.request(CreateRelease, locals())
+        sources = arguments.names(sources, what="sources")
+        request = arguments.request(CreateRelease, locals())
         row, created = CREATE_RELEASE.perform(acting(self._home), request)
         return Release(self._home, row, created=created)
 

@@ -23,8 +23,8 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Release as Row
 from db.models import Split
-from hedgerow import asked
-from hedgerow.asked import split_of
+from hedgerow import arguments
+from hedgerow.arguments import split_of
 from hedgerow.home import Home, acting
 from hedgerow.progress import progress_bar, quietly
 from training.benchmarks.contamination import compare
@@ -220,7 +220,7 @@ class Release:
         from hedgerow.running import carry_out
         from training.hub.push_run import PUSH, Push
 
-        request = asked.request(Push, locals() | {"release": self.number})
+        request = arguments.request(Push, locals() | {"release": self.number})
         return carry_out(*self._home, PUSH.perform(acting(self._home), request).id)
 
     def _frame(self, table: Table, split: str | None) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from db.engine import reading
 from db.runs import get_run
 from db.settings import Settings
-from hedgerow import asked
+from hedgerow import arguments
 from hedgerow.benchmarks import Score, score_of
 from hedgerow.home import Home, acting
 from hedgerow.progress import quietly
@@ -163,7 +163,7 @@ class Tradeoff:
         Raises:
             HedgerowError: the share was not measured, or a model with these weights already exists.
         """
-        request = asked.request(SavePoint, {"training": self.training, "share": share})
+        request = arguments.request(SavePoint, {"training": self.training, "share": share})
         return loaded(save_point(self._home, request))
 
     def __repr__(self) -> str:

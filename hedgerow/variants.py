@@ -20,7 +20,7 @@ from curation.importing.variants import (
     VariantFile,
     plan,
 )
-from curation.review.actions import find_variant
+from curation.review.deciding import find_variant
 from curation.similar import similar_variants
 from curation.tables.files import parts_of_path
 from curation.tables.table import Table, open_table
@@ -29,9 +29,9 @@ from curation.taxonomy.project_types import all_types
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Status
-from hedgerow import asked
-from hedgerow.asked import names, readable
-from hedgerow.asked import uid as one_uid
+from hedgerow import arguments
+from hedgerow.arguments import names, readable
+from hedgerow.arguments import uid as one_uid
 from hedgerow.home import Home, acting
 from hedgerow.progress import progress_bar
 
@@ -137,7 +137,7 @@ class Variants:
         from hedgerow.variants import import_file, opened
 
         fields = locals() | {"mapping": mapping or {}, "verdicts": verdicts or {}}
-        request = asked.request(ImportVariants, fields)
+        request = arguments.request(ImportVariants, fields)
         return import_file(self._home, request, opened(Path(file)), dry_run=dry_run)
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from curation.formatting import counted
 from db.errors import HedgerowError
-from pages.components.compare import figures, measured_view, probe_set_choice, two_models
+from pages.components.compare import charts, measured_view, probe_set_choice, two_models
 from pages.components.shared.shell import error_messages, frame, open_project
 from training.evaluation.probe_files import parse_sentences
 from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
@@ -76,10 +76,10 @@ def _matrices(
 
 def _sides(
     models: list[two_models.ChosenModel], found: Sequence[object | None]
-) -> list[figures.ComparedModel]:
+) -> list[charts.ComparedModel]:
     """The models and their cosines, without those that are not measured yet."""
     return [
-        figures.ComparedModel(model.letter, model.label, cosines)
+        charts.ComparedModel(model.letter, model.label, cosines)
         for model, cosines in zip(models, found, strict=True)
         if cosines is not None
     ]

@@ -8,8 +8,8 @@ import streamlit as st
 from curation.anchors.revisions import sources_in_use
 from curation.formatting import counted
 from curation.importing.corpora import load_first
-from curation.overview.counts import NextStep, StepKind, progress
 from curation.overview.funnel import Funnel, FunnelRow, surplus
+from curation.overview.next_steps import NextStep, StepKind, progress
 from curation.release.contents import CountsByType
 from curation.review.queue import Queue
 from db.execution import DONE

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.review.actions import MAX_TEXT
+from curation.review.deciding import MAX_TEXT
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import current_user, error_messages, frame, open_project
@@ -18,7 +18,7 @@ from pages.components.train import (
 from pages.components.train import ranking_section as nevir
 from training.evaluation.probe_sets import StoredProbe
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
-from training.recipe.plan import KIND
+from training.recipe.training_data import KIND
 from training.studies.members import study_of
 
 # -- The user's own sentence pairs, measured before and after each training run -------------------

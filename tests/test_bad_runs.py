@@ -23,7 +23,7 @@ from curation.overview.project_settings import open_project
 from curation.project.settings import active_encoder_id
 from curation.release.export import release_folder
 from curation.release.freezing import create_release
-from curation.review import actions
+from curation.review import deciding
 from curation.upkeep.checking import check_project
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -142,7 +142,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         ada = person(session)
         for number in range(30):
             for variant in add_family(session, f"The bridge number {number} is safe.").values():
-                actions.accept(session, actions.shown(variant), reviewer_id=ada)
+                deciding.accept(session, deciding.shown(variant), reviewer_id=ada)
         create_release(session)
     run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
     with pytest.raises(HedgerowError, match="No space left on device"):

@@ -11,10 +11,10 @@ from curation.overview.project_settings import open_project
 from db.errors import HedgerowError
 from db.execution import execute
 from db.settings import load_settings
-from training.encoder_run import trainings
+from training.encoder_run import training_run
 from training.finetune.compute.devices import share_the_processor
 from training.finetune.compute.processes import agreed, joined
-from training.recipe.plan import KIND
+from training.recipe.training_data import KIND
 
 
 def main() -> int:
@@ -40,12 +40,12 @@ def take_part_in(run_id: int) -> None:
     with joined() as group:
         settings = load_settings()
         if group.leads:
-            work = partial(trainings.work, group=group)
+            work = partial(training_run.work, group=group)
             result = execute(open_project(settings, create=False), settings, run_id, {KIND: work})
             sys.stdout.write(f"The model is in {settings.data_folder / result['model']}.\n")
         else:
             agreed(run_id, group)
-            trainings.help_with(open_project(settings, create=False), settings, run_id, group)
+            training_run.help_with(open_project(settings, create=False), settings, run_id, group)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from bench.projects.generated import add_calls
 from bench.projects.synthetic import make_project
 from curation.decisions.reviewers import ensure_reviewer
 from curation.release.freezing import create_release
-from curation.review import actions
+from curation.review import deciding
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine
-from training.encoder_run.trainings import DEFAULT_SEED, request_training
+from training.encoder_run.training_run import DEFAULT_SEED, request_training
 from training.evaluation.figures import Part, count_part, sample
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import save_probe_cosines
@@ -90,7 +90,7 @@ def _let_people_work(session: Session) -> None:
     for number, variant in enumerate(session.execute(query).scalars().all()):
         for reviewer_id in people[: 1 + number % len(people)]:
             session.refresh(variant)
-            actions.accept(session, actions.shown(variant), reviewer_id=reviewer_id)
+            deciding.accept(session, deciding.shown(variant), reviewer_id=reviewer_id)
         if number < NOTES:
             session.add(Note(variant_id=variant.id, reviewer_id=people[0], text=f"Remark {number}"))
 
@@ -105,4 +105,4 @@ def decide_one(engine: Engine, *, number: int) -> None:
         query = select(Variant).where(col(Variant.status) == "pending").order_by(col(Variant.id))
         variant = session.execute(query.offset(number).limit(1)).scalar_one()
         ada = ensure_reviewer(session, PEOPLE[0]).id
-        actions.accept(session, actions.shown(variant), reviewer_id=ada)
+        deciding.accept(session, deciding.shown(variant), reviewer_id=ada)

@@ -11,13 +11,14 @@ import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlalchemy.orm import Session
 
-from curation.content_uids import RANDOM_SALT, anchor_uid, bucket, split_of, variant_uid
+from curation.content_uids import anchor_uid, variant_uid
 from curation.corpora.corpus import STARTER
 from curation.decisions.reviewers import ensure_reviewer
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, distance_flag
 from curation.generation.request import GenerationRequest
 from curation.overview.project_settings import open_project
 from curation.project.settings import LEVENSHTEIN_THRESHOLD
+from curation.splits import RANDOM_SALT, bucket, split_of
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now

@@ -1,1 +1,1 @@
-"""Anchors: import, lookup, correction and retirement."""
+"""Anchors: their revisions, search, and checks of their texts."""

@@ -18,9 +18,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.content_uids import OVERLAP_SALT, bucket
 from curation.decisions.reviewers import person_id_now, person_now
 from curation.project.settings import ASSIGNMENT
+from curation.splits import OVERLAP_SALT, bucket
 from db.errors import HedgerowError
 from db.models import Reviewer, Setting, Status, Variant
 

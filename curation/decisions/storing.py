@@ -22,7 +22,7 @@ CHUNK = 500
 """Maximum number of ids in one query; SQLite allows 32,766 parameters in a statement."""
 
 RULE = "Rule: "
-"""Prefix of the note of every decision made by a rule (see ``curation.review.bulk``)."""
+"""Prefix of the note of every decision made by a rule (see ``curation.review.rules``)."""
 
 _Id = TypeVar("_Id", int, str)
 

@@ -7,8 +7,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import RANDOM_SALT, bucket
 from curation.decisions.storing import CHUNK, rows_with
+from curation.splits import RANDOM_SALT, bucket
 from db.columns import now
 from db.models import Variant
 

@@ -8,10 +8,11 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import at_most, canonical, canonical_uid, split_of
+from curation.content_uids import at_most, canonical, canonical_uid
 from curation.decisions.storing import chunks
 from curation.diagnostics.measuring import measure_variants
 from curation.language.english import is_english, tag_of
+from curation.splits import split_of
 from db.errors import HedgerowError
 from db.models import Anchor, Split, Variant
 

@@ -7,13 +7,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import RANDOM_SALT, bucket, variant_uid
+from curation.content_uids import variant_uid
 from curation.decisions.shown_card import ShownCard, decision_on
 from curation.decisions.storing import store_decisions
 from curation.decisions.variant_rows import PERSON
 from curation.diagnostics.measuring import measure_variants
 from curation.editing.cues import checked_cue, choose_cue, filed_by_cue
 from curation.editing.variants import check_differs, checked_text, current_text, find_text
+from curation.splits import RANDOM_SALT, bucket
 from curation.taxonomy.built_in import VariantType, known_type
 from curation.taxonomy.project_types import list_types
 from db.columns import now

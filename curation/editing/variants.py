@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import RANDOM_SALT, bucket, canonical, variant_uid
+from curation.content_uids import canonical, variant_uid
 from curation.decisions.shown_card import (
     ActionOutcome,
     ShownCard,
@@ -28,6 +28,7 @@ from curation.editing.cues import (
     filed_by_cue,
     number_of_words,
 )
+from curation.splits import RANDOM_SALT, bucket
 from curation.taxonomy.built_in import VariantType, known_type
 from curation.taxonomy.project_types import all_types, list_types
 from db.errors import HedgerowError

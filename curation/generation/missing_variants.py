@@ -14,9 +14,9 @@ from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
 from curation.anchors.search import SearchKind, matches
-from curation.content_uids import bucket
 from curation.generation.prompts import types_of
 from curation.generation.request import AnchorSelection, Which
+from curation.splits import bucket
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import Role

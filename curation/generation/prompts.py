@@ -17,7 +17,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import at_most, bucket
+from curation.content_uids import at_most
+from curation.splits import bucket
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import SPELLING, cue_list
 from curation.taxonomy.surface_check import ROLES, Role

@@ -7,11 +7,11 @@ from sqlalchemy import Engine, Select, Text, cast, delete, func, select, update
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.decisions.actions import Action, OpenProject
+from curation.actions import Action, OpenProject
 from curation.diagnostics import measuring
 from curation.generation.answers import PASSING, AnswerProblem
+from curation.generation.budget import Ledger, read_ledger
 from curation.generation.calls import close_retired, count_calls, is_open, plan_calls, reopen
-from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.client import ChatModel, run_to_end

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import RANDOM_SALT, bucket, variant_uid
+from curation.content_uids import variant_uid
 from curation.decisions.storing import rows_with
 from curation.generation.answer_texts import Removed
 from curation.generation.answers import AnswerProblem
@@ -19,6 +19,7 @@ from curation.generation.calls import Call
 from curation.generation.judging.opinion_request import Judgement
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
+from curation.splits import RANDOM_SALT, bucket
 from curation.taxonomy.project_types import types_in_use
 from db.columns import now
 from db.engine import insert_new

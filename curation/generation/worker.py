@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from curation.formatting import counted
+from curation.generation.budget import Ledger
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.ledger import Ledger
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts

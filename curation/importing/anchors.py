@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.editing.attributes import CHECKS, moved, moved_rows, splits
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from curation.importing.anchor_preview import FileRow, Preview, preview

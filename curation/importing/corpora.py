@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import anchor_uid, canonical, canonical_uid, in_pending_fifth, split_of
+from curation.content_uids import anchor_uid, canonical, canonical_uid
 from curation.corpora.corpus import CORPORA, FIRST, Corpus, corpus
 from curation.decisions.reviewers import ensure_reviewer
 from curation.decisions.storing import bulk_store_decisions
@@ -28,7 +28,8 @@ from curation.importing.second_review import (
     variant_row,
     variants_of,
 )
-from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, parse_rule
+from curation.review.rules import Applied, BulkRule, apply_rule, find_matches, parse_rule
+from curation.splits import in_pending_fifth, split_of
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now
 from db.engine import reading, writing

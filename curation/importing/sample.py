@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from curation.content_uids import bucket
+from curation.splits import bucket
 from db.errors import HedgerowError
 
 SHORT, LONG = 15, 30

@@ -14,18 +14,12 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import (
-    RANDOM_SALT,
-    anchor_uid,
-    bucket,
-    canonical,
-    in_pending_fifth,
-    variant_uid,
-)
+from curation.content_uids import anchor_uid, canonical, variant_uid
 from curation.corpora.corpus import CORPORA, Corpus
 from curation.decisions.reviewers import ensure_reviewer
 from curation.decisions.storing import bulk_store_decisions, rows_with
 from curation.decisions.variant_rows import ids_by_uid
+from curation.splits import RANDOM_SALT, bucket, in_pending_fifth
 from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
 from db.engine import batched, know_new_rows

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.diagnostics.measuring import start_measuring
 from curation.importing.anchor_rows import MAX_SOURCE, About
 from curation.importing.cells import Meanings, parse_meanings

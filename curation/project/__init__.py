@@ -1,1 +1,1 @@
-"""The project as a whole: its database, settings everybody shares, counts, and search."""
+"""The settings that everybody in a project shares."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.formatting import counted
 from curation.release.contents import Contents, count_accepted
 from curation.release.freezing import Created, create_release

@@ -1,1 +1,1 @@
-"""Reviewing: queues, decisions, the statuses that follow from them, and undo."""
+"""Reviewing: queues, cards, decisions, rules, and undo."""

@@ -15,10 +15,11 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from curation.tables import exports, json_values, parquet, plain
+from curation.tables import annotation_tools, json_values, parquet, plain
+from curation.tables.annotation_tools import ANNOTATOR
 from curation.tables.delimited import Names, listed, quoted, read_delimited
 from curation.tables.files import PARQUET, Part, Parts, check_kind, lines, parts_of_upload, pieces
-from curation.tables.spreadsheets import original
+from curation.tables.safe_csv import original
 from db.errors import HedgerowError
 
 MAX_COLUMNS = 500
@@ -142,9 +143,9 @@ def open_table(
                 "after another."
             )
         columns |= dict.fromkeys(table.columns)
-    owners = _owners(parts) if first.tool in exports.BY_ANNOTATOR else {}
+    owners = _owners(parts) if first.tool in annotation_tools.BY_ANNOTATOR else {}
     if any(owners.values()):
-        columns[exports.ANNOTATOR] = None
+        columns[ANNOTATOR] = None
     check_columns(list(columns), where=parts.name)
 
     def rows() -> Iterator[Row]:
@@ -155,8 +156,8 @@ def open_table(
                     f"Expected at most {MAX_ROWS:,} rows, found more in {parts.name}; split it and "
                     "import the parts one after another."
                 )
-            if (annotator := owners.get(row.part)) and not row.cells.get(exports.ANNOTATOR):
-                row.cells[exports.ANNOTATOR] = annotator
+            if annotator := owners.get(row.part):
+                row.cells[ANNOTATOR] = row.cells.get(ANNOTATOR) or annotator
             yield row
 
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
@@ -240,7 +241,7 @@ def _of_part(
             else f"{part.name} has no rows below the header {listed(form.columns)}; choose another "
             "file."
         )
-    tool, columns = exports.tool_of(head), form.columns
+    tool, columns = annotation_tools.tool_of(head), form.columns
     if tool.name or columns is None:
         flat = chain.from_iterable(map(tool.rows, head))
         columns = tuple(dict.fromkeys(str(key) for cells in flat for key in cells))

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from curation.decisions.roles import require
 from curation.partial_files import clear_partials, new_partial
-from curation.upkeep.content import (
+from curation.upkeep.content_hash import (
     Hashes,
     TableHash,
     all_tables,
@@ -220,7 +220,7 @@ class Moved(NamedTuple):
     Attributes:
         source, target: the addresses of the two databases, without passwords.
         rows: the number of rows by table.
-        content_hash: the hash of both databases (see ``curation.upkeep.content``).
+        content_hash: the hash of both databases (see ``curation.upkeep.content_hash``).
         data_folder: the folder where models, exports and logs stay.
     """
 

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from curation.overview.counts import project_counts
+from curation.overview.next_steps import project_counts
 from curation.release.contents import release_facts
 from curation.release.export.export_formats import Progress, export_format
 from curation.release.export.file_formats import TABLE_FILES, table_bytes

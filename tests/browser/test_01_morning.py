@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from curation.editing.anchors import retire_anchor
 from curation.project.settings import PRACTISE_FIRST, put_setting
-from curation.review import actions
+from curation.review import deciding
 from curation.review.gold.items import mark
 from db.engine import writing
 from db.models import GoldUse, Verdict
@@ -110,11 +110,11 @@ def arrive_by_a_permalink(project: Engine, page: Page, home: Path, address: str)
     last = "SELECT uid FROM variant WHERE type_id = 'lexical' ORDER BY id DESC LIMIT 3"
     uids = [str(uid) for (uid,) in rows(home, last)]
     with writing(project) as session:
-        retired, replaced, rejected = (actions.find_variant(session, uid) for uid in uids)
+        retired, replaced, rejected = (deciding.find_variant(session, uid) for uid in uids)
         bert, texts = person(session, "Bert"), ("Meant otherwise.", "The bridge is a danger.")
-        before = actions.shown(rejected)
-        actions.reject(session, before, reviewer_id=bert, reason="wrong_type", note=texts[0])
-        actions.edit(session, actions.shown(replaced), reviewer_id=bert, text=texts[1])
+        before = deciding.shown(rejected)
+        deciding.reject(session, before, reviewer_id=bert, reason="wrong_type", note=texts[0])
+        deciding.edit(session, deciding.shown(replaced), reviewer_id=bert, text=texts[1])
         retire_anchor(session, retired.anchor_id)
     words = ("Out of use", "has replaced", "status: rejected", "'<b>x</b>'")
     page.goto(f"{address}/review?variant={uids[2]}")

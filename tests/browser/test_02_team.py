@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from curation.decisions.assignment_progress import assign
 from curation.decisions.quotas import set_quota
-from curation.review import actions
+from curation.review import deciding
 from db.engine import writing
 from db.models import Verdict
 from tests.browser.conftest import Share
@@ -134,7 +134,7 @@ def ask_a_model(project: Engine, page: Page, home: Path, address: str) -> None:
     """A key shows its opinion. Its suggestion becomes the person's edit."""
     ((uid,),) = rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 5")
     with writing(project) as session:
-        variant, who = actions.find_variant(session, str(uid)), judge(session, "<b>judge</b>")
+        variant, who = deciding.find_variant(session, str(uid)), judge(session, "<b>judge</b>")
         add_opinion(session, variant, Verdict.EDIT, reviewer_id=who, suggestion=SUGGESTION)
     assert come(page, address, "/review?type=Lexical+negation&order=Doubtful") == uid
     key(page, "j")
@@ -342,8 +342,8 @@ def come_back_to_open_windows(
     done, mine = len(rows(home, DECIDED)), []
     app.end(signal.SIGKILL)
     with writing(project) as session:
-        before = actions.shown(actions.find_variant(session, uid))
-        actions.accept(session, before, reviewer_id=person(session, "Lea"))
+        before = deciding.shown(deciding.find_variant(session, uid))
+        deciding.accept(session, before, reviewer_id=person(session, "Lea"))
     page.keyboard.press("a")  # no browser is connected
     app.start()
     page.evaluate(PRESSED)

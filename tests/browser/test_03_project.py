@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from curation.review import actions
+from curation.review import deciding
 from db.engine import writing
 from tests.browser.conftest import Share
 from tests.browser.support.app import let_measuring_wait
@@ -133,9 +133,9 @@ def test_a_training_and_figure_1(
         families = [add_family(session, f"The {s} is safe.", subject=s) for s in subjects]
         llm = model(session)
         for variant in (v for family in families[:20] for v in family.values()):
-            actions.accept(session, actions.shown(variant), reviewer_id=llm)
-        last = actions.shown(families[-1]["verbal"])
-        actions.edit(session, last, reviewer_id=person(session), text=NEW_WORDING)
+            deciding.accept(session, deciding.shown(variant), reviewer_id=llm)
+        last = deciding.shown(families[-1]["verbal"])
+        deciding.edit(session, last, reviewer_id=person(session), text=NEW_WORDING)
     address = share(home)
     train(page, home, address)
     download_the_release(page, address, tmp_path)

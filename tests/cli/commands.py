@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import cli
 from curation.overview.project_settings import open_project
-from curation.review.actions import accept, shown
+from curation.review.deciding import accept, shown
 from db.engine import writing
 from db.settings import load_settings
 from tests.support.factories import add_anchor, add_family, add_variant, person

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import cli
 import hedgerow
-from curation.decisions.actions import Request
+from curation.actions import Request
 from curation.importing.anchors import AddAnchors
 from curation.importing.variants import ImportVariants
 from curation.release.creating import CreateRelease
@@ -58,7 +58,7 @@ from pydantic import Field
 from cli.options import open_home, takes
 from cli.terminal import AsJson, show
 from curation.anchors.lookup import AnchorFilter, find_anchors
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from db.engine import writing
 from hedgerow.home import acting
 

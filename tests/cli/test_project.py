@@ -11,7 +11,7 @@ from sqlalchemy import func, select, text
 from sqlmodel import col
 
 from curation.corpora.corpus import FIRST
-from curation.overview.counts import LAST_RUNS
+from curation.overview.next_steps import LAST_RUNS
 from curation.overview.project_settings import open_project
 from curation.project.settings import ACTIVE_ENCODER, GOLD_RATE, THRESHOLD
 from curation.taxonomy.built_in import TAXONOMY

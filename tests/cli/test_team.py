@@ -15,9 +15,9 @@ from curation.decisions.assignment import Plan
 from curation.decisions.notes import add_note
 from curation.overview.project_settings import open_project
 from curation.project.settings import GOLD_RATE, PRACTISE_FIRST
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
 from curation.review.calibration import figures
+from curation.review.deciding import shown
 from db.engine import writing
 from db.models import Source, Variant
 from db.settings import load_settings
@@ -251,9 +251,9 @@ def decide_blind(uids: list[str], rejected: int = 0) -> None:
             variant = session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar_one()
             card = shown(variant, blind=True)
             if number < rejected:
-                actions.reject(session, card, reviewer_id=ada, reason="wrong_scope")
+                deciding.reject(session, card, reviewer_id=ada, reason="wrong_scope")
             else:
-                actions.accept(session, card, reviewer_id=ada)
+                deciding.accept(session, card, reviewer_id=ada)
 
 
 @pytest.mark.usefixtures("blind_families")

@@ -40,7 +40,7 @@ from tests.training.conftest import tiny_encoder as tiny_encoder
 from tests.training.ranking.support.finetunings import ENTRIES, lines
 from tests.training.support.trainings import perform
 from training.benchmarks.sources import keep_data
-from training.encoder_run import trainings
+from training.encoder_run import training_run
 from training.hub.push_run import PUSH, Push
 from training.recipe import presets
 from training.recipe.presets import PRESETS
@@ -218,7 +218,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch) -> None:
         figures = {"before": {"ranked": 0.5}, "after": {"ranked": 0.75}, "of": {"ranked": 4}}
         return {"triples": 12, "steps": 2, "held_out": figures}
 
-    monkeypatch.setattr(trainings, "work", work)
+    monkeypatch.setattr(training_run, "work", work)
     # There is none to free, and the search takes seconds in the tests' large process.
     monkeypatch.setattr(members, "free_memory", lambda: None)
 

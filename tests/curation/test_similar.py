@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlmodel import col, select
 
 from curation import similar
-from curation.review import actions
+from curation.review import deciding
 from curation.similar import FOLDER, SimilarVariants, StoredEmbeddings, similar_variants
 from db.engine import reading, writing
 from db.execution import execute
@@ -60,8 +60,8 @@ def test_other_anchors_variants_are_found_the_most_similar_first(engine: Engine)
     with writing(engine) as session:
         add_variant(session, add_anchor(session, "It is new."), text=NEW)
         old = session.execute(select(Variant).where(col(Variant.text) == TEXTS[0])).scalar_one()
-        edited, ada = actions.shown(old), person(session)
-        actions.edit(session, edited, reviewer_id=ada, text="The bridge is dangerous.")
+        edited, ada = deciding.shown(old), person(session)
+        deciding.edit(session, edited, reviewer_id=ada, text="The bridge is dangerous.")
     found, texts = look_up(engine)
     assert (found.missing, set(texts)) == (2, set(TEXTS[1:]))
     assert compute(engine) == 2

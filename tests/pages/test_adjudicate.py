@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.shown_card import shown
-from curation.review import actions
+from curation.review import deciding
 from curation.review.discussing import is_marked, mark, open_marks
 from db.engine import reading, writing
 from db.models import Decision, Status, Variant
@@ -22,11 +22,11 @@ def decide(session: Session, variant: Variant, name: str, verdict: str, more: st
     session.refresh(variant)
     card, who = shown(variant), person(session, name)
     if verdict == "accept":
-        actions.accept(session, card, reviewer_id=who)
+        deciding.accept(session, card, reviewer_id=who)
     elif verdict == "reject":
-        actions.reject(session, card, reviewer_id=who, reason="wrong_scope", note=more)
+        deciding.reject(session, card, reviewer_id=who, reason="wrong_scope", note=more)
     else:
-        actions.edit(session, card, reviewer_id=who, text=more)
+        deciding.edit(session, card, reviewer_id=who, text=more)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from curation.editing.own_variants import write_variant
 from curation.editing.type_drafts import OwnType
 from curation.encoders.registered import register_encoder
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.review.actions import accept, shown
+from curation.review.deciding import accept, shown
 from db.columns import now
 from db.engine import reading, writing
 from db.execution import execute

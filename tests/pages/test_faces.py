@@ -17,7 +17,7 @@ from sqlmodel import SQLModel
 import hedgerow
 from curation.diagnostics.measuring import measure_variants
 from curation.release.freezing import create_release
-from curation.review.actions import accept, shown
+from curation.review.deciding import accept, shown
 from db.engine import reading, writing
 from db.settings import load_settings
 from hedgerow import running

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.generation import run as generation
 from curation.release.freezing import create_release
-from curation.review.actions import accept, shown
+from curation.review.deciding import accept, shown
 from curation.upkeep.backup_file import KIND as BACKUP
 from curation.upkeep.checking import KIND as CHECK
 from db.columns import now

@@ -14,8 +14,8 @@ from curation.diagnostics import model_verdicts, queue_order
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
+from curation.review.deciding import shown
 from curation.upkeep.backup_file import KIND as BACKUP
 from curation.upkeep.checking import KIND as CHECK
 from db.engine import reading, writing
@@ -45,7 +45,7 @@ def judged(with_source: Engine) -> Engine:
         measure_variants(session, [v.id for v in family])
         judge = model(session, HOSTILE)
         for variant in family[:3]:
-            actions.accept(session, shown(variant), reviewer_id=judge)
+            deciding.accept(session, shown(variant), reviewer_id=judge)
     return with_source
 
 
@@ -224,8 +224,8 @@ def test_two_spellings_of_a_person_are_merged_and_separated(
         verbal = add_family(session)["verbal"]
         session.add(Reviewer(name="ada", kind=ReviewerKind.PERSON))  # as in an older project
         ada, other = person(session, "Ada"), person(session, "ada")
-        actions.accept(session, shown(verbal), reviewer_id=ada)
-        actions.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
+        deciding.accept(session, shown(verbal), reviewer_id=ada)
+        deciding.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
     app = open_page("settings")
     put(app, "selectbox", "person", other)
     put(app, "selectbox", f"person-into-{other}", ada)

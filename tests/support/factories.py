@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import anchor_uid, canonical, split_of, variant_uid
+from curation.content_uids import anchor_uid, canonical, variant_uid
 from curation.decisions.reviewers import ensure_reviewer
 from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
@@ -14,6 +14,7 @@ from curation.review.calibration.sample import (
     pick_sample,
     store_sample,
 )
+from curation.splits import split_of
 from curation.taxonomy.project_types import seed_taxonomy
 from db.models import (
     Anchor,

@@ -25,7 +25,7 @@ from db.engine import create_engine
 from db.execution import RunContext, Work, execute
 from db.settings import load_settings
 from tests.support.checkout import ROOT
-from training.recipe import plan
+from training.recipe import training_data
 
 
 class Forker:
@@ -103,13 +103,13 @@ def carry_out(run_id: int) -> None:
     """Execute a generation or a training run."""
     measuring.work = lambda context: {}  # type: ignore[assignment]
     settings = load_settings()
-    work: dict[str, Work] = {generation.KIND: generation.work, plan.KIND: train}
+    work: dict[str, Work] = {generation.KIND: generation.work, training_data.KIND: train}
     execute(create_engine(settings.url), settings, run_id, work)
 
 
 def train(context: RunContext) -> dict[str, Any]:
     """The work of a training run, imported only when it is needed."""
-    from training.encoder_run.trainings import work
+    from training.encoder_run.training_run import work
 
     return work(context)
 

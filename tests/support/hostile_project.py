@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import anchor_uid, split_of, variant_uid
+from curation.content_uids import anchor_uid, variant_uid
 from curation.decisions.notes import add_note
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measuring import measure_variants
@@ -17,9 +17,10 @@ from curation.generation.request import GenerationRequest
 from curation.project.settings import ACTIVE_ENCODER, put_setting
 from curation.release.freezing import create_release
 from curation.release.selection import Selection
-from curation.review import actions
-from curation.review.actions import MAX_NOTE
+from curation.review import deciding
+from curation.review.deciding import MAX_NOTE
 from curation.review.gold.items import mark
+from curation.splits import split_of
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now
@@ -42,7 +43,7 @@ from db.models import (
 from db.runs import create_run
 from tests.support.factories import person
 from tests.support.hostile import HUGE, stored
-from training.encoder_run.trainings import request_training
+from training.encoder_run.training_run import request_training
 from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines
@@ -133,7 +134,7 @@ def _variant(session: Session, anchor: Anchor, type_id: str, text: str) -> Varia
 def _judge(session: Session, variant: Variant, text: str) -> None:
     reviewer = person(session, text[:80])
     add_note(session, variant.id, reviewer_id=reviewer, text=text[:MAX_NOTE])
-    actions.accept(session, actions.shown(variant), reviewer_id=reviewer, note=text[:MAX_NOTE])
+    deciding.accept(session, deciding.shown(variant), reviewer_id=reviewer, note=text[:MAX_NOTE])
     session.refresh(variant)
     assert variant.status == Status.ACCEPTED
 
@@ -141,9 +142,9 @@ def _judge(session: Session, variant: Variant, text: str) -> None:
 def _disagree(session: Session, texts: list[str]) -> None:
     for number, text in enumerate(texts[:DISPUTED]):
         variant = session.execute(select(Variant).where(col(Variant.text) == text)).scalar_one()
-        card = actions.shown(variant)
+        card = deciding.shown(variant)
         reviewer = person(session, texts[number + 1][:80])
-        actions.reject(session, card, reviewer_id=reviewer, reason="other", note=text[:MAX_NOTE])
+        deciding.reject(session, card, reviewer_id=reviewer, reason="other", note=text[:MAX_NOTE])
 
 
 def _runs(session: Session, texts: list[str]) -> None:

@@ -16,8 +16,8 @@ from db.settings import HUB_TOKEN, load_settings
 from tests.curation.support.families import add_plain_family
 from tests.support.servers.hub_server import TOKEN, HubServer, serving_hub
 from training.model_card import card_of, write_card
-from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
+from training.recipe.training_data import KIND
 
 
 @pytest.fixture

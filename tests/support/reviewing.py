@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
-from curation.review.actions import ShownCard
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.key_actions import ReviewState
+from curation.review.deciding import ShownCard
 from curation.taxonomy.project_types import list_types
 from db.engine import reading, writing
 from db.models import Status, Variant

@@ -18,7 +18,7 @@ from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.importing.corpora import KIND, add_families, missing_families
 from curation.release import triples
 from curation.release.freezing import create_release, get_release
-from curation.review.bulk import apply_rule, parse_rule
+from curation.review.rules import apply_rule, parse_rule
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -48,8 +48,8 @@ from training.data.sampling import (
 )
 from training.finetune.setup import Course
 from training.losses.families import Family, Member, Role
-from training.recipe.plan import plan
 from training.recipe.schema import Recipe
+from training.recipe.training_data import plan
 from training.retention.texts import bundled_texts
 
 ORIGINALS = ("entailment", "contradiction")

@@ -23,11 +23,10 @@ from tests.support.old_recipes import OLD_RECIPES
 from tests.support.publishing import add_model
 from tests.training.support.trainings import perform, read
 from training.encoder_run.tradeoff_save import SAVE_POINT, SavePoint
-from training.encoder_run.trainings import work
+from training.encoder_run.training_run import work
 from training.encoder_run.weight_changes import ends_of
 from training.finetune.inputs import RECIPE_FILES, keep_file
 from training.model_card import card_of
-from training.recipe.plan import KIND, Amount, TrainingPlan
 from training.recipe.presets import (
     PAPER,
     PRESETS,
@@ -53,6 +52,7 @@ from training.recipe.schema import (
     recipe_of,
     values_of,
 )
+from training.recipe.training_data import KIND, Amount, TrainingPlan
 from training.recipe.values import LARGEST, weights_in
 from training.retention.texts import read_sentences
 from training.runs.removal import delete_run

@@ -31,9 +31,9 @@ from tests.training.benchmarks.support.running import semantoneg
 from tests.training.support.trainings import ask, perform, read, train, write
 from training.benchmarks.results.queries import of_run
 from training.data.families import Composition, Shape, composition
-from training.encoder_run import trainings
-from training.recipe.plan import KIND as TRAINING
+from training.encoder_run import training_run
 from training.recipe.schema import Recipe
+from training.recipe.training_data import KIND as TRAINING
 from training.studies import members, study_run
 from training.studies.designs import NOTHING_HELD, ONCE_EACH, SIZES, Design, Study, design
 from training.studies.members import study_of, trials
@@ -69,7 +69,7 @@ def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
         found.get(place, RunContext.check)(context)
         return {"triples": 10 + place}
 
-    monkeypatch.setattr(trainings, "work", work)
+    monkeypatch.setattr(training_run, "work", work)
     # There is none to free, and the search takes seconds in the tests' large process.
     monkeypatch.setattr(members, "free_memory", lambda: None)
     return found

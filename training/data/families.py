@@ -25,8 +25,8 @@ from curation.taxonomy.surface_check import role_of
 from db.models import Anchor, Polarity, ReleaseItem, Source, Split, TypeRow, Variant
 from training.data.sampling import count_triples
 from training.losses.families import POSITIVE, Family, Member, Role, has_contrast
-from training.recipe.plan import Amount, TrainingPlan, trained_on_now
 from training.recipe.schema import Recipe
+from training.recipe.training_data import Amount, TrainingPlan, trained_on_now
 
 
 def training_families(

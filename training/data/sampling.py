@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from training.losses.families import POSITIVE, Family, Member, Role
-from training.recipe.plan import anchors_in_an_epoch
+from training.recipe.training_data import anchors_in_an_epoch
 
 if TYPE_CHECKING:
     from datasets import Dataset

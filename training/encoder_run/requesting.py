@@ -11,22 +11,22 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, Field
 from sqlalchemy.orm import Session
 
+from curation.actions import Action, OpenProject, Request
 from curation.anchors.revisions import sources_in_use
-from curation.decisions.actions import Action, OpenProject, Request
 from curation.formatting import duration
 from db import LARGEST_NUMBER
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run
 from training.data.families import Composition, composition, composition_now
-from training.encoder_run.trainings import DEFAULT_SEED, request_training
+from training.encoder_run.training_run import DEFAULT_SEED, request_training
 from training.finetune.feasibility import TimeEstimate, estimate, left_by
 from training.finetune.inputs import with_full_paths
 from training.models.display_names import short_name
-from training.recipe.plan import TrainingPlan
-from training.recipe.plan import plan as data_of
 from training.recipe.presets import PRESETS, Preset, fitting, named, reason, recipe_for
 from training.recipe.schema import Recipe, cautions, read_recipe
+from training.recipe.training_data import TrainingPlan
+from training.recipe.training_data import plan as data_of
 
 
 def _recipe(given: Any) -> Any:

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.encoders import embeddings
 from curation.release.freezing import get_release
 from db import LARGEST_NUMBER
@@ -44,8 +44,8 @@ from training.finetune.compute.devices import own_device
 from training.finetune.curves import PACE
 from training.finetune.inputs import keep_file
 from training.losses.families import Family
-from training.recipe.plan import KIND as TRAINING
 from training.recipe.schema import Recipe
+from training.recipe.training_data import KIND as TRAINING
 
 SHARES = tuple(tenth / 10 for tenth in range(11))
 """Shares of the finetuned weights to measure, in addition to that of the run's own model."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.encoders.loading import fingerprint
 from curation.release.freezing import get_release
 from db import LARGEST_NUMBER

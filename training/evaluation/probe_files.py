@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.content_uids import canonical
-from curation.review.actions import MAX_TEXT
+from curation.review.deciding import MAX_TEXT
 from curation.tables.delimited import listed
 from curation.tables.table import Format, Table, open_bytes
 from db.errors import HedgerowError

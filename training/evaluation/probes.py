@@ -15,7 +15,7 @@ from curation.decisions.storing import chunks
 from curation.diagnostics.cosines import save_cosines, variant_texts
 from curation.encoders.embeddings import pair_cosines
 from curation.encoders.loading import load_encoder
-from curation.review.actions import MAX_TEXT
+from curation.review.deciding import MAX_TEXT
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, ProbeCosine, VariantCosine

@@ -19,7 +19,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.encoders.embeddings import encode_distinct, pair_cosines
 from curation.encoders.loading import load_encoder
 from curation.encoders.registered import is_registered, register_encoder

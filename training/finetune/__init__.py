@@ -1,1 +1,1 @@
-"""Finetuning an encoder on families: losses, optimizer, steps, checkpoints."""
+"""Finetuning an encoder on families: optimizer, steps, checkpoints, progress."""

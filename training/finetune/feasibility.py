@@ -13,12 +13,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import TEST_SHARE, VALIDATION_SHARE
 from curation.diagnostics.cosines import count_without_cosine
 from curation.diagnostics.measuring import KIND as MEASURING
 from curation.encoders import embeddings
 from curation.encoders.model_folders import local_folder
 from curation.release.freezing import get_release
+from curation.splits import TEST_SHARE, VALIDATION_SHARE
 from db.errors import HedgerowError
 from db.models import Encoder, Run, Split, Variant
 from db.named_files import expanded
@@ -30,8 +30,8 @@ from training.evaluation.held_out import MOST_FAMILIES
 from training.finetune.curves import PACE, STEP
 from training.finetune.setup import MOST_EVALUATIONS, rows_of
 from training.models.known import BUILT_IN_WEIGHT, weight_of
-from training.recipe.plan import KIND, TrainingPlan
 from training.recipe.schema import Recipe
+from training.recipe.training_data import KIND, TrainingPlan
 from training.retention import distillation
 from training.retention.texts import lines_of
 

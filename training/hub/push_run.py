@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.encoders.model_folders import HUB_FILES
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import get_release

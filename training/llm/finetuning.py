@@ -32,7 +32,7 @@ from training.finetune.compute.devices import (
     own_device,
     uses_bf16,
 )
-from training.finetune.fitting import enough_memory
+from training.finetune.finetuning import enough_memory
 from training.llm.base import LanguageModel, base_folder, load_base, require_chat_template
 from training.llm.card import evaluations_of, language_card
 from training.llm.examples import Asker

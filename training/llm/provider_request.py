@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.formatting import counted, tokens
 from curation.generation.prices import DATED, dollars, training_price_of
 from curation.generation.providers.chat.completions import address_of, is_own, require_key

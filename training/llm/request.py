@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.release.freezing import get_release
 from curation.release.question_pairs import (
     Arm,
@@ -26,9 +26,9 @@ from db.extras import require_package
 from db.models import Release, Run, RunState, Split
 from db.runs import create_run, list_runs, refuse_equal
 from training.data.sampling import random_sample
-from training.encoder_run.trainings import DEFAULT_SEED
+from training.encoder_run.training_run import DEFAULT_SEED
 from training.finetune.feasibility import of_this_host
-from training.finetune.fitting import LARGEST_SEED
+from training.finetune.finetuning import LARGEST_SEED
 from training.llm.base import MAX_NAME, check_base, clean_base, require_four_bit
 from training.llm.recipe import LanguageRecipe
 from training.models.finetuned import LANGUAGE_MODEL_KIND

@@ -28,7 +28,7 @@ from training.finetune.checkpoints import (
 )
 from training.finetune.compute.devices import own_device, repeatable
 from training.finetune.curves import Evaluation
-from training.finetune.fitting import enough_memory
+from training.finetune.finetuning import enough_memory
 from training.model_card import write_card
 from training.models.known import MAX_ENCODER_NAME, location_of, store_encoder
 from training.ranking.card import ranking_card

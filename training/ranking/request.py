@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.encoders.embeddings import MARKS, characters
 from curation.encoders.loading import check_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, require_files
@@ -30,7 +30,7 @@ from training.finetune.feasibility import (
     of_this_host,
     pace_of,
 )
-from training.finetune.fitting import LARGEST_SEED
+from training.finetune.finetuning import LARGEST_SEED
 from training.models.finetuned import RANKER_KIND
 from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of
 from training.ranking.figures import CANDIDATES

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from db.errors import HedgerowError
-from training.recipe.plan import TrainingPlan
 from training.recipe.schema import Recipe
+from training.recipe.training_data import TrainingPlan
 
 
 class Preset(NamedTuple):

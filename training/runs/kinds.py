@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy import Engine
 
-from curation.overview.counts import StepKind
+from curation.overview.next_steps import StepKind
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import Result, RunContext, Work
@@ -194,7 +194,7 @@ KINDS = (
     RunKind(
         id="train",
         title="Train an encoder",
-        work="training.encoder_run.trainings:work",
+        work="training.encoder_run.training_run:work",
         address=_training,
         summary=summaries.trained,
         step=StepKind.TRAIN,

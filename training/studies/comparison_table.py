@@ -16,9 +16,9 @@ from training.evaluation.held_out import DRIFT
 from training.evaluation.probe_sets import FIGURE_1_SET, stored_probes
 from training.evaluation.similarity import ROLES
 from training.models.finetuned import finished_runs
-from training.recipe.plan import KIND
 from training.recipe.presets import Preset, changes
 from training.recipe.schema import values_of
+from training.recipe.training_data import KIND
 from training.studies.members import study_of
 from training.studies.outcomes import NAMES, held_out
 

@@ -11,8 +11,8 @@ from curation.decisions.variant_rows import PERSON, RULES
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT
 from training.data.families import Composition
 from training.finetune.feasibility import SPARE
-from training.recipe.plan import TrainingPlan
 from training.recipe.schema import Recipe
+from training.recipe.training_data import TrainingPlan
 
 
 class Study(StrEnum):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject
+from curation.actions import Action, OpenProject
 from curation.release.freezing import get_release
 from curation.release.question_pairs import Arm
 from db.engine import writing

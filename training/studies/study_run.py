@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject
+from curation.actions import Action, OpenProject
 from db import LARGEST_NUMBER
 from db.engine import writing
 from db.errors import HedgerowError
@@ -38,12 +38,12 @@ from training.benchmarks.runs.request import (
 from training.benchmarks.sources import DataChoice, latest_data, require_hub
 from training.benchmarks.tasks.general import SUITES
 from training.data.families import Composition, composition
-from training.encoder_run import trainings
+from training.encoder_run import training_run
 from training.encoder_run.requesting import Train
 from training.finetune.feasibility import estimate
-from training.recipe.plan import TrainingPlan, plan
 from training.recipe.presets import PAPER, PRESETS, Preset
 from training.recipe.schema import Recipe
+from training.recipe.training_data import TrainingPlan, plan
 from training.studies.designs import QUESTIONS, Arm, Design, Study, design
 from training.studies.members import MemberProgress, Trial, carry_out_members, trials
 
@@ -69,7 +69,7 @@ class RunStudy(Train):
     release: int | None = Field(default=None, ge=1, le=LARGEST_NUMBER)
     """Default: the newest."""
 
-    seed: int = trainings.DEFAULT_SEED
+    seed: int = training_run.DEFAULT_SEED
     """Seed of all runs."""
 
     benchmarks: tuple[DataChoice | str, ...] = ()
@@ -168,7 +168,7 @@ def _afterwards(
 
 def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) -> dict[str, Any]:
     """Store the training run of an arm. Returns the values for the study's run."""
-    child = trainings.request_training(
+    child = training_run.request_training(
         session,
         release_number=arm.plan.release,
         recipe=arm.recipe,
@@ -203,7 +203,7 @@ def work(context: RunContext) -> dict[str, Any]:
     Raises:
         HedgerowError: no training run has finished, or a benchmark failed.
     """
-    states = carry_out_members(context, work=trainings.work)
+    states = carry_out_members(context, work=training_run.work)
     if "benchmarks" in context.parameters:
         _measure(context)
     return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}

@@ -13,10 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.actions import Action, OpenProject
+from curation.actions import Action, OpenProject
 from curation.decisions.storing import chunks
 from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.answers import AnswerProblem
+from curation.generation.budget import read_ledger
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
 from curation.generation.judging.opinion_request import (
@@ -29,7 +30,6 @@ from curation.generation.judging.opinion_request import (
     prompt_of,
     question,
 )
-from curation.generation.ledger import read_ledger
 from curation.generation.prompts import seed_prompts
 from curation.generation.providers.chat.client import run_to_end
 from curation.generation.providers.chat.completions import Reply, require_key

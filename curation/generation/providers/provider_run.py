@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
-from curation.content_uids import bucket
 from curation.decisions.variant_rows import RULES
 from curation.generation.answer_texts import usable
 from curation.generation.answers import AnswerProblem
@@ -29,6 +28,7 @@ from curation.generation.providers.interface import PassedOver, Provider, Writin
 from curation.generation.providers.rules import RULES_VERSION
 from curation.generation.request import OPENAI, GenerationRequest, Price
 from curation.generation.storing import Attempt, Origin, store_attempts
+from curation.splits import bucket
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
 from db.engine import reading, writing

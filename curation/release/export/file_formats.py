@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.formatting import tokens
 from curation.release.export.table_rows import MESSAGES, TABLES, TEXTS, StoredTable, TableColumn
-from curation.tables.spreadsheets import csv_lines
+from curation.tables.safe_csv import csv_lines
 from db.errors import HedgerowError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from curation.anchors.revisions import of_sources
 from curation.decisions.history import decisions_with, not_retracted
 from curation.decisions.reviewers import person_id_now
 from curation.decisions.storing import RULE, counts_still
-from curation.generation.ledger import cost_rows
+from curation.generation.budget import cost_rows
 from curation.release.selection import selection_of
 from curation.review.agreement.overlap import is_vote
 from db.models import Decision, Release, ReleaseItem, Reviewer, ReviewerKind, Variant, Verdict

@@ -9,8 +9,6 @@ from typing import ClassVar
 
 from sqlalchemy.orm import Session
 
-from curation.review.actions import ShownCard
-from curation.review.actions import edit as edit_variant
 from curation.review.adjudication import (
     ConflictOrder,
     GivenVerdict,
@@ -23,6 +21,8 @@ from curation.review.adjudication import (
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
+from curation.review.deciding import ShownCard
+from curation.review.deciding import edit as edit_variant
 from curation.review.drafts import Place
 from curation.review.queue import Order, Queue, among, count_left
 from db.engine import reading

@@ -7,10 +7,9 @@ from functools import partial
 
 from curation.decisions.notes import add_note
 from curation.diagnostics.opinions import GivenOpinion
-from curation.review.actions import ShownCard
-from curation.review.before_saving import CUE, SavePreview
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import ReviewWindow
+from curation.review.deciding import ShownCard
 from curation.review.discussing import mark
 from curation.review.drafts import (
     DraftKind,
@@ -21,6 +20,7 @@ from curation.review.drafts import (
     newest_draft,
     take_over,
 )
+from curation.review.edit_preview import CUE, SavePreview
 from db.engine import reading, writing
 from db.errors import HedgerowError
 

@@ -12,16 +12,16 @@ from curation.decisions.history import history
 from curation.decisions.storing import StatusChange
 from curation.diagnostics.opinions import GivenOpinion
 from curation.editing.own_variants import write_variant
-from curation.review import actions
-from curation.review.actions import ActionOutcome, ShownCard, Undone
-from curation.review.before_saving import preview_edit
+from curation.review import deciding
 from curation.review.browser_window import messages
 from curation.review.browser_window.editors import UNDO, Editors
 from curation.review.browser_window.queue_position import Panel, ReviewPace
+from curation.review.deciding import ActionOutcome, ShownCard, Undone
 from curation.review.discussing import is_marked, lift
 from curation.review.drafts import (
     DraftKind,
 )
+from curation.review.edit_preview import preview_edit
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
@@ -86,7 +86,7 @@ class ReviewState(Editors):
 
         Args:
             what: the action, for the message.
-            act: a function of ``curation.review.actions``.
+            act: a function of ``curation.review.deciding``.
 
         Returns:
             Whether it was stored.
@@ -150,7 +150,7 @@ class ReviewState(Editors):
         self._act(
             shown,
             "Settled as accepted" if shown.settles else "Accepted",
-            actions.accept,
+            deciding.accept,
         )
 
     def reject_at_once(self, shown: ShownCard, reason: str) -> None:
@@ -175,7 +175,7 @@ class ReviewState(Editors):
         self._act(
             shown,
             f"Settled as rejected ({why})" if shown.settles else f"Rejected ({why})",
-            partial(actions.reject, reason=reason, note=note),
+            partial(deciding.reject, reason=reason, note=note),
         )
 
     def reject_family(self, shown: ShownCard) -> None:
@@ -185,7 +185,7 @@ class ReviewState(Editors):
         self._act(
             shown,
             "Rejected with the whole family (anchor unsuitable)",
-            actions.reject_family,
+            deciding.reject_family,
         )
 
     def edit(
@@ -199,7 +199,7 @@ class ReviewState(Editors):
         note: str = "",
     ) -> None:
         """E or T: replace the text, type or cue, or several of them."""
-        edit = partial(actions.edit, text=text, type_id=type_id, cue=cue, reason=reason, note=note)
+        edit = partial(deciding.edit, text=text, type_id=type_id, cue=cue, reason=reason, note=note)
         if self._act(shown, "Type changed" if text is None else "Edited", edit):
             self.edited += 1
 
@@ -239,7 +239,7 @@ class ReviewState(Editors):
             return
         skip = next((s for s in reversed(self.skips) if s.variant_id in self.skipped), None)
         after = skip and skip.at
-        if self._take_back(partial(actions.undo, after=after)) or self.warn:
+        if self._take_back(partial(deciding.undo, after=after)) or self.warn:
             return
         if skip is None:
             self.say("There is nothing left to undo.")
@@ -251,7 +251,7 @@ class ReviewState(Editors):
 
     def take_back(self, action_id: str) -> None:
         """Undo any one of the latest decisions, and show its card."""
-        self._take_back(partial(actions.retract_action, action_id=action_id))
+        self._take_back(partial(deciding.retract_action, action_id=action_id))
 
     def _take_back(self, retract: Callable[..., Undone | None]) -> bool:
         """Undo something and show its card, or the error. Return whether anything was undone."""

@@ -8,8 +8,8 @@ from curation.decisions.history import PastDecision, latest_of_each
 from curation.decisions.leases import Holder
 from curation.decisions.shown_card import quoted
 from curation.diagnostics.measuring import stored_flags
-from curation.review.actions import ShownCard
 from curation.review.adjudication import GivenVerdict
+from curation.review.deciding import ShownCard
 from curation.review.undo import LateDecision
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant, Verdict

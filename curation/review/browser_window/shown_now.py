@@ -16,13 +16,13 @@ from curation.decisions.history import history
 from curation.decisions.leases import Screen, families_of
 from curation.decisions.roles import acting_role
 from curation.decisions.storing import StatusChange
-from curation.review.actions import ShownCard, find_variant, shown
 from curation.review.adjudication import contested
 from curation.review.browser_window import messages
 from curation.review.browser_window.keyboard import Keyboard
 from curation.review.browser_window.queue_position import BLIND_ORDERS, Panel, QueuePosition
 from curation.review.browser_window.selection import VariantSelection
 from curation.review.cards import Card, card, family
+from curation.review.deciding import ShownCard, find_variant, shown
 from curation.review.drafts import Place, StoredPosition, keep_position
 from curation.review.gold import mixing
 from curation.review.queue import Order, Queue, next_variant

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from curation.decisions.coefficients import CONFIDENCE, Estimate, Estimates, with_kappa
 from curation.diagnostics.opinions import judges
-from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, opinion_rule
 from curation.review.calibration.sample import (
     JudgeSays,
     PeopleSay,
@@ -22,6 +21,7 @@ from curation.review.calibration.sample import (
     types_of,
     variant_ids,
 )
+from curation.review.rules import Applied, BulkRule, apply_rule, find_matches, opinion_rule
 from db.errors import HedgerowError
 from db.models import Verdict
 
@@ -331,7 +331,7 @@ def accept_trusted(session: Session, found: Trust, *, reviewer_id: int) -> Appli
     """Accept every pending variant that the rule matches. One undo takes this back.
 
     Raises:
-        HedgerowError: as in ``curation.review.bulk.apply_rule``.
+        HedgerowError: as in ``curation.review.rules.apply_rule``.
     """
     return apply_rule(
         session,

@@ -18,7 +18,7 @@ from curation.decisions.notes import clean_lines
 from curation.decisions.reviewers import person_id_now, shown_name
 from curation.decisions.shown_card import MAX_NOTE
 from curation.decisions.storing import chunks, counts_still
-from curation.review import actions
+from curation.review import deciding
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now
 from db.errors import HedgerowError
@@ -136,7 +136,7 @@ def mark(
             by an edit; the reason is missing or does not apply; the explanation is missing or too
             long.
     """
-    variant = actions.find_variant(session, uid)
+    variant = deciding.find_variant(session, uid)
     why = at_most(MAX_NOTE, clean_lines(explanation), "an explanation")
     _check_reason(verdict, reason, why)
     if found := gold_items(session, of=[variant.id]):
@@ -147,11 +147,11 @@ def mark(
         raise HedgerowError(f"{uid} is retired; choose a variant in use.")
     if variant.status is Status.SUPERSEDED:
         raise HedgerowError(f"An edit has replaced {uid}; make the edited variant the gold item.")
-    card = actions.shown(variant, settles=True)
+    card = deciding.shown(variant, settles=True)
     if verdict is Verdict.ACCEPT:
-        actions.accept(session, card, reviewer_id=reviewer_id)
+        deciding.accept(session, card, reviewer_id=reviewer_id)
     else:
-        actions.reject(
+        deciding.reject(
             session,
             card,
             reviewer_id=reviewer_id,
@@ -188,7 +188,7 @@ def remove(session: Session, uid: str) -> Gold:
     Raises:
         HedgerowError: there is no such variant, or it is not a gold item.
     """
-    variant = actions.find_variant(session, uid)
+    variant = deciding.find_variant(session, uid)
     found = gold_items(session, of=[variant.id])
     if not found:
         raise HedgerowError(

@@ -11,7 +11,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import bucket
 from curation.decisions.history import not_retracted
 from curation.decisions.notes import count_notes
 from curation.decisions.reviewers import is_by, person_id_now
@@ -19,6 +18,7 @@ from curation.decisions.storing import counts_still, rows_with
 from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
 from curation.review.cards import Card
 from curation.review.gold.items import gold_items
+from curation.splits import bucket
 from db.errors import HedgerowError
 from db.models import Decision, GoldUse, Reviewer, Status, Variant
 

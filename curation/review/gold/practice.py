@@ -13,7 +13,6 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import bucket
 from curation.decisions.leases import Screen
 from curation.decisions.reviewers import is_by, person_id_now
 from curation.decisions.storing import rows_with
@@ -22,6 +21,7 @@ from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from curation.review.cards import Card, card
 from curation.review.gold import mixing
 from curation.review.gold.items import Gold, gold_items
+from curation.splits import bucket
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import applicable_reason
 from db.columns import now

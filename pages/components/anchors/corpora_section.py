@@ -5,7 +5,7 @@ import streamlit as st
 from curation.corpora.corpus import Corpus
 from curation.formatting import counted, duration
 from curation.importing import corpora as loading
-from curation.review.actions import retract_action
+from curation.review.deciding import retract_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs

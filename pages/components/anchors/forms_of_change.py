@@ -21,7 +21,7 @@ from curation.editing.cues import MAX_CUE
 from curation.editing.own_variants import write_variant
 from curation.editing.variants import MAX_TEXT
 from curation.formatting import counted
-from curation.review.before_saving import SavePreview, preview_own
+from curation.review.edit_preview import SavePreview, preview_own
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared import formatting, guidance, page_runs

@@ -15,8 +15,8 @@ import streamlit as st
 from curation.formatting import decimal
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
-from pages.components.compare import figures
-from pages.components.compare.figures import DIFFERENCE, DIGITS, ComparedModel, download, table
+from pages.components.compare import charts
+from pages.components.compare.charts import DIFFERENCE, DIGITS, ComparedModel, download, table
 from pages.components.shared import tables
 from pages.components.shared.charts import plot, similarity_bars
 from pages.components.shared.shell import error_messages
@@ -83,13 +83,13 @@ def _pairs(
 
 def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> None:
     """Heat maps of all pairs of sentences on one scale, and the difference between the models."""
-    low = figures.shared_low([side.cosines for side in sides])
+    low = charts.shared_low([side.cosines for side in sides])
     with st.container(horizontal=True, gap="medium"):
         for side in sides:
             with st.container(width=MAP_WIDTH):
                 st.text(f"{side.letter}: {side.label}")
                 plot.chart_to_save(
-                    partial(figures.heat_map, side.cosines, sentences, low=low),
+                    partial(charts.heat_map, side.cosines, sentences, low=low),
                     name=f"heat-map-{side.letter.lower()}",
                     alt_text="Cosine similarity of every pair of sentences under model "
                     f"{side.letter}",
@@ -105,7 +105,7 @@ def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
     with st.container(width=MAP_WIDTH):
         st.text("B minus A")
         plot.chart_to_save(
-            partial(figures.difference, change, sentences),
+            partial(charts.difference, change, sentences),
             name="difference",
             alt_text="Difference between the models' cosines for every pair of sentences",
         )
@@ -158,14 +158,14 @@ def show_groups(
         return
     _accuracy(groups, sides)
     rows = [
-        figures.RoleRow(role, side.label, group.anchor, probes[at].text, side.cosines[at])
+        charts.RoleRow(role, side.label, group.anchor, probes[at].text, side.cosines[at])
         for role in ROLES
         for side in sides
         for group in groups
         for at in (group.rows[role],)
     ]
     plot.chart_to_save(
-        partial(figures.roles, rows, first=sides[0].label),
+        partial(charts.roles, rows, first=sides[0].label),
         name="roles",
         alt_text="Mean cosine similarity between the anchors and the sentences that contradict, "
         "weaken and affirm them, by model, with each group as a line",

@@ -11,8 +11,8 @@ from curation.diagnostics import distributions
 from curation.diagnostics.queue_order import KIND as REORDER
 from curation.overview.project_settings import change_threshold
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.review.actions import retract_action
-from curation.review.bulk import apply_rule, of_source, parse_rule
+from curation.review.deciding import retract_action
+from curation.review.rules import apply_rule, of_source, parse_rule
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from curation.generation.budget import CostRow, cost_rows
 from curation.generation.estimate import is_trial
-from curation.generation.ledger import CostRow, cost_rows
 from curation.generation.missing_variants import has_failures
 from curation.generation.request import Which
 from curation.generation.run import calls_by_state

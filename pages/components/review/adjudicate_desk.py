@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 
 from curation.decisions.history import history
-from curation.review.actions import ShownCard
 from curation.review.adjudication import ConflictOrder, GivenVerdict, wordings
 from curation.review.browser_window import messages
 from curation.review.browser_window.adjudicating import AdjudicationState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
+from curation.review.deciding import ShownCard
 from curation.review.discussing import OpenMark, open_marks
 from curation.review.queue import Queue
 from db.models import Status

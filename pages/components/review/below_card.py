@@ -9,11 +9,11 @@ import streamlit as st
 from curation.decisions.history import OwnAction, last_actions
 from curation.decisions.shown_card import MAX_NOTE
 from curation.formatting import counted
-from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.queue_position import Panel
 from curation.review.cards import Card
+from curation.review.deciding import ShownCard
 from curation.taxonomy.reject_reasons import reject_reason
 from pages.components.review import editors
 from pages.components.shared import card, formatting

@@ -6,7 +6,6 @@ from markupsafe import Markup
 from curation.decisions.history import PastDecision
 from curation.decisions.notes import WrittenNote
 from curation.diagnostics.opinions import GivenOpinion, show_opinions
-from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.details import Details, details_of
 from curation.review.browser_window.key_actions import ReviewState
@@ -14,6 +13,7 @@ from curation.review.browser_window.messages import reason
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card
+from curation.review.deciding import ShownCard
 from curation.review.discussing import MarkEvent
 from db.errors import HedgerowError
 from db.models import MarkKind, Status, TeamRole, Variant, Verdict

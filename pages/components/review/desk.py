@@ -8,13 +8,13 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.decisions.history import history, replacement_of
-from curation.review.actions import ShownCard
 from curation.review.browser_window import messages
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Shows
 from curation.review.browser_window.queue_position import Panel
 from curation.review.browser_window.shown_now import CardView
 from curation.review.cards import Card
+from curation.review.deciding import ShownCard
 from curation.review.discussing import OpenMark, open_marks
 from curation.review.queue import Order
 from curation.taxonomy.built_in import VariantType

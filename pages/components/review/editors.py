@@ -13,10 +13,10 @@ import streamlit as st
 from curation.decisions.shown_card import MAX_NOTE
 from curation.editing.cues import MAX_CUE
 from curation.editing.variants import MAX_TEXT
-from curation.review.actions import ShownCard
-from curation.review.before_saving import CUE, SavePreview, preview_edit, preview_own
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.cards import Card
+from curation.review.deciding import ShownCard
+from curation.review.edit_preview import CUE, SavePreview, preview_edit, preview_own
 from pages.components.shared import guidance
 from pages.components.shared.shell import open_project
 

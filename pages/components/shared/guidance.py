@@ -7,7 +7,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.diagnostics.surface import marks
-from curation.review.before_saving import SavePreview
+from curation.review.edit_preview import SavePreview
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.guideline import (
     ExampleKind,

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.decisions.actions import Action, Wanted
+from curation.actions import Action, Wanted
 from curation.decisions.roles import for_the_project
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.formatting import duration

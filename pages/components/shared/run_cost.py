@@ -5,8 +5,8 @@ from typing import Literal
 import streamlit as st
 
 from curation.formatting import counted, duration
+from curation.generation.budget import change_budget
 from curation.generation.estimate import RunEstimate, estimate, newest_answer
-from curation.generation.ledger import change_budget
 from curation.generation.missing_variants import WantedCalls
 from curation.generation.prices import DATED, dollars, quote, set_price
 from curation.generation.request import BATCH_SHARE, OPENAI, Budget, GenerationRequest, Price

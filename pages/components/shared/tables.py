@@ -9,7 +9,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.formatting import decimal
-from curation.tables.spreadsheets import csv_bytes
+from curation.tables.safe_csv import csv_bytes
 from pages.components.shared.formatting import join
 from pages.components.shared.links import permalink
 

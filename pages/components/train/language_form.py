@@ -12,8 +12,8 @@ from curation.validation import checked
 from db.errors import HedgerowError
 from pages.components.shared import page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
-from training.encoder_run.trainings import DEFAULT_SEED
-from training.finetune.fitting import LARGEST_SEED
+from training.encoder_run.training_run import DEFAULT_SEED
+from training.finetune.finetuning import LARGEST_SEED
 from training.llm.base import PAPER_BASE, clean_base
 from training.llm.recipe import LanguageRecipe, Schedule
 from training.llm.request import (

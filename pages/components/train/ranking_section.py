@@ -16,7 +16,7 @@ from pages.components.shared import model_choice, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
 from pages.components.train import curve_charts, curves_view, ranking_pairs, training_runs
 from training.finetune.feasibility import TimeEstimate
-from training.finetune.fitting import LARGEST_SEED
+from training.finetune.finetuning import LARGEST_SEED
 from training.models.display_names import short_name
 from training.models.known import list_models
 from training.ranking.figures import with_epochs

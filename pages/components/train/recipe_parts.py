@@ -12,9 +12,9 @@ from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import recipe_editor
 from training.evaluation import general_ability
 from training.finetune.inputs import READERS, keep_file
-from training.recipe.plan import TrainingPlan
 from training.recipe.presets import PRESETS, Preset, fitting, preset_of, reason, recipe_for
 from training.recipe.schema import Recipe, parse_recipe
+from training.recipe.training_data import TrainingPlan
 from training.retention.texts import LARGEST_FILE, BundledText, bundled_texts, documents, topics
 
 

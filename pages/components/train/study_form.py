@@ -16,8 +16,8 @@ from pages.components.shared.shell import current_user, error_messages, open_pro
 from pages.components.train import recipe_editor, study_outcome, training_form, training_runs
 from training.benchmarks.tasks.general import SUITES
 from training.data.families import Composition
-from training.encoder_run.trainings import DEFAULT_SEED
-from training.finetune.fitting import LARGEST_SEED
+from training.encoder_run.training_run import DEFAULT_SEED
+from training.finetune.finetuning import LARGEST_SEED
 from training.recipe.presets import PRESETS
 from training.recipe.schema import Recipe, parse_recipe
 from training.studies.designs import QUESTIONS, Study

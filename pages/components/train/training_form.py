@@ -16,11 +16,11 @@ from pages.components.train import recipe_editor, recipe_parts
 from training.benchmarks.contamination import bundled_texts_description
 from training.data.families import Composition, composition, composition_now
 from training.encoder_run.requesting import TRAIN, Train, plan
-from training.encoder_run.trainings import DEFAULT_SEED
-from training.finetune.fitting import LARGEST_SEED
-from training.recipe.plan import TrainingPlan
-from training.recipe.plan import plan as data_of
+from training.encoder_run.training_run import DEFAULT_SEED
+from training.finetune.finetuning import LARGEST_SEED
 from training.recipe.schema import cautions, parse_recipe
+from training.recipe.training_data import TrainingPlan
+from training.recipe.training_data import plan as data_of
 
 # Edits outlive the widgets, which forget their values when they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"

@@ -42,11 +42,11 @@ from curation.editing.attributes import MAX_GENRE, set_facts
 from curation.encoders.registered import register_encoder
 from curation.overview.funnel import funnel
 from curation.release.freezing import create_release
-from curation.review import actions
-from curation.review.actions import ShownCard, accept, edit, reject, reject_family, shown, undo
-from curation.review.bulk import apply_rule, find_matches, parse_rule
+from curation.review import deciding
 from curation.review.cards import card
+from curation.review.deciding import ShownCard, accept, edit, reject, reject_family, shown, undo
 from curation.review.queue import next_variant
+from curation.review.rules import apply_rule, find_matches, parse_rule
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import (
@@ -73,8 +73,8 @@ def ada(engine: Engine, fill: Fill) -> int:
         who, family = person(session), add_family(session)
         measure_variants(session, [v.id for v in family.values()])
         for type_id in ("verbal", "absolute", "affixal"):
-            actions.accept(session, shown(family[type_id]), reviewer_id=who)
-        actions.reject(session, shown(family["lexical"]), reviewer_id=who, reason="wrong_scope")
+            deciding.accept(session, shown(family[type_id]), reviewer_id=who)
+        deciding.reject(session, shown(family["lexical"]), reviewer_id=who, reason="wrong_scope")
         return who
 
     return fill(engine, made)
@@ -212,7 +212,7 @@ def test_the_second_corrector_learns_of_the_first(session: Session, ada: int) ->
 
 def test_an_earlier_wording_can_be_taken_up_again(session: Session, ada: int) -> None:
     correct(session, ada)
-    actions.accept(session, shown(variant(session)), reviewer_id=ada)
+    deciding.accept(session, shown(variant(session)), reviewer_id=ada)
     assert correct(session, ada, "The bridge is safe.", seen=2) == 1
     assert standings(session)["verbal"] == (Status.PENDING, True)
     assert card(session, 1).anchor == "The bridge is safe."

@@ -14,14 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
 from curation.anchors.checks import Reason, has_several_sentences
-from curation.content_uids import (
-    anchor_uid,
-    canonical_uid,
-    near_key,
-    split_of,
-    variant_uid,
-    words_of,
-)
+from curation.content_uids import anchor_uid, canonical_uid, near_key, variant_uid, words_of
 from curation.decisions.reviewers import LABELS
 from curation.decisions.storing import compute_standing
 from curation.diagnostics.measuring import count_without_measures
@@ -55,6 +48,7 @@ from curation.importing.sample import allocate, length_band, lengths, stratified
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from curation.review.queue import next_variant
+from curation.splits import split_of
 from curation.taxonomy.project_types import all_types, list_types, seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import sources_in_use
-from curation.content_uids import anchor_uid, canonical, in_pending_fifth
+from curation.content_uids import anchor_uid, canonical
 from curation.corpora.corpus import CORPORA, STARTER, Corpus
 from curation.decisions.reviewers import is_reserved
 from curation.diagnostics.measuring import measure_variants
@@ -36,11 +36,12 @@ from curation.importing.corpora import (
 )
 from curation.importing.labels import read_pasted
 from curation.project.settings import LEVENSHTEIN_THRESHOLD
-from curation.review.actions import accept, reject, shown
 from curation.review.adjudication import contested
-from curation.review.bulk import apply_rule, parse_rule
+from curation.review.deciding import accept, reject, shown
 from curation.review.queue import status_counts
+from curation.review.rules import apply_rule, parse_rule
 from curation.review.undo import undo
+from curation.splits import in_pending_fifth
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
 from curation.taxonomy.project_types import seed_taxonomy

@@ -53,7 +53,7 @@ from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.encoders.registered import register_encoder
 from curation.overview.project_settings import change_threshold
 from curation.project.settings import ACTIVE_ENCODER, get_setting
-from curation.review import actions
+from curation.review import deciding
 from curation.taxonomy.cues import HEDGE_CUES
 from db.engine import reading, writing
 from db.models import Anchor, Diagnostic, Reviewer, Status, Variant, VariantCosine
@@ -222,8 +222,8 @@ def test_flags_are_counted_one_by_one_against_the_measured(filled: Session) -> N
 
 
 CHANGES: dict[str, Callable[[Session, Variant], object]] = {
-    "a decision": lambda session, variant: actions.accept(
-        session, actions.shown(variant), reviewer_id=person(session)
+    "a decision": lambda session, variant: deciding.accept(
+        session, deciding.shown(variant), reviewer_id=person(session)
     ),
     "a new variant": lambda session, variant: add_variant(
         session, add_anchor(session, "The pier is open."), text="The pier is not open."
@@ -307,7 +307,7 @@ def test_a_reason_counts_until_its_verdict_is_replaced(session: Session) -> None
         ("affixal", ada, "ungrammatical"),
     ):
         reject(session, family[type_id], who, reason)
-    actions.undo(session, reviewer_id=ada)
+    deciding.undo(session, reviewer_id=ada)
     accept(session, family["phrase"], ben)  # a conflict is not a rejection
     assert reasons(session) == [
         (("lexical",), "meaning_changed", 1),
@@ -331,7 +331,7 @@ def test_a_verdict_that_no_longer_counts_gives_no_reason(session: Session) -> No
     reject(session, verbal, ada, "wrong_type")
     reject(session, verbal, ada, "wrong_scope")
     assert found() == ["wrong_scope"]
-    actions.undo(session, reviewer_id=ada)  # of the change of mind
+    deciding.undo(session, reviewer_id=ada)  # of the change of mind
     assert found() == ["wrong_type"]
     session.refresh(verbal)
     verbal.since_version = verbal.version  # as by a correction of the anchor

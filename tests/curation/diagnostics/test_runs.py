@@ -11,9 +11,9 @@ from curation.diagnostics.measures import MEASURES_VERSION, Flag
 from curation.diagnostics.side_guessing import frequent, ngrams
 from curation.encoders.embeddings import PACE
 from curation.project.settings import active_encoder_id
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
 from curation.review.cards import card
+from curation.review.deciding import shown
 from curation.taxonomy.project_types import all_types
 from db.engine import reading, writing
 from db.errors import RunEnded
@@ -114,7 +114,7 @@ def test_a_run_measures_everything_per_encoder_and_a_second_one_nothing(
         assert active_encoder_id(session) == 1
     with writing(engine) as session:
         card_, ada = shown(session.get_one(Variant, 1)), person(session)
-        child = actions.edit(session, card_, reviewer_id=ada, text="It isn't safe.").child_id
+        child = deciding.edit(session, card_, reviewer_id=ada, text="It isn't safe.").child_id
         edited = card(session, child or 0)
         assert edited.levenshtein is not None and edited.cosine is None
     assert run(engine)["cosines"] == 1 and encoders.pairs == 7 + 7 + 1

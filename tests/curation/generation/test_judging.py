@@ -13,9 +13,9 @@ from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.generation.judging import opinion_run
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
-from curation.review.actions import edit, shown
 from curation.review.calibration.consistency import consistencies, of_sample
 from curation.review.calibration.sample import Sample, SampleRequest
+from curation.review.deciding import edit, shown
 from curation.validation import checked
 from db.engine import writing
 from db.errors import HedgerowError

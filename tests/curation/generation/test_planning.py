@@ -13,7 +13,7 @@ from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import AnchorSelection, GenerationRequest, Price, Which
 from curation.generation.storing import Attempt, Origin, store_attempts
-from curation.review import actions
+from curation.review import deciding
 from curation.taxonomy.project_types import list_types
 from db.columns import now
 from db.engine import reading, writing
@@ -46,8 +46,8 @@ def wanted(session: Session, *, seed: int = 0, roles=BOTH, **selection: object):
 
 
 def reject(session: Session, variant: Variant) -> None:
-    card, ada = actions.shown(variant), person(session)
-    actions.reject(session, card, reviewer_id=ada, reason="meaning_changed")
+    card, ada = deciding.shown(variant), person(session)
+    deciding.reject(session, card, reviewer_id=ada, reason="meaning_changed")
 
 
 @both_databases

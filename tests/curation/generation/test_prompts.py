@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import anchor_uid, split_of
+from curation.content_uids import anchor_uid
 from curation.decisions.storing import store_decisions
 from curation.editing.anchors import retire_anchor
 from curation.generation.examples import (
@@ -41,9 +41,10 @@ from curation.generation.prompts import (
     seed_prompts,
     types_of,
 )
-from curation.review import actions
-from curation.review.bulk import apply_rule, parse_rule
+from curation.review import deciding
 from curation.review.calibration.consistency import acceptance_by_prompt
+from curation.review.rules import apply_rule, parse_rule
+from curation.splits import split_of
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
 from curation.taxonomy.surface_check import ROLES
@@ -156,7 +157,7 @@ def variant(
 
 def accept(session: Session, *some: Variant) -> None:
     for one in some:
-        actions.accept(session, actions.shown(one), reviewer_id=person(session))
+        deciding.accept(session, deciding.shown(one), reviewer_id=person(session))
 
 
 @pytest.mark.slow
@@ -170,14 +171,16 @@ def test_only_what_a_person_read_and_accepted_of_training_anchors_is_chosen(engi
         held_out = [variant(session, 8, split=s) for s in (Split.VALIDATION, Split.TEST)]
         word = variant(session, 10, type_id="word", text="Bridge 10 is maybe safe.")
         accept(session, good, retired, long, *held_out, word)
-        actions.edit(session, actions.shown(edited), reviewer_id=ada, text="It is by no means so.")
-        actions.reject(session, actions.shown(rejected), reviewer_id=ada, reason="wrong_scope")
+        deciding.edit(
+            session, deciding.shown(edited), reviewer_id=ada, text="It is by no means so."
+        )
+        deciding.reject(session, deciding.shown(rejected), reviewer_id=ada, reason="wrong_scope")
         retire_anchor(session, retired.anchor_id)
         of_model = {"variant_id": variant(session, 9).id, "variant_version": 1, "action_id": "m"}
         of_model |= {"reviewer_id": model(session), "verdict": Verdict.ACCEPT}
         store_decisions(session, [Decision(**of_model)])
         accept(session, undone)
-        actions.undo(session, reviewer_id=ada)
+        deciding.undo(session, reviewer_id=ada)
         found = choose_examples(session, "negation", 10)
         expected = {(good.text, False), ("It is by no means so.", True)}
         assert {(one.text, one.edited) for one in found} == expected
@@ -347,9 +350,9 @@ def test_versions_are_compared_by_the_decisions_on_their_variants(engine: Engine
         before = prompt_versions(session, "negation")[0]
         after = save_with_examples(session, before, SHOWN[:1], author_id=ada)
         do = {
-            "a": actions.accept,
-            "e": partial(actions.edit, text="It really is not safe."),
-            "r": partial(actions.reject, reason="wrong_scope"),
+            "a": deciding.accept,
+            "e": partial(deciding.edit, text="It really is not safe."),
+            "r": partial(deciding.reject, reason="wrong_scope"),
         }
         verdicts = [(before, verdict) for verdict in "aeerr."]
         verdicts += [(after, verdict) for verdict in "aaaar"]
@@ -358,7 +361,7 @@ def test_versions_are_compared_by_the_decisions_on_their_variants(engine: Engine
             variant.prompt_version_id, variant.provider, variant.model = prompt.id, "openai", "m"
             session.flush()
             if verdict != ".":
-                do[verdict](session, actions.shown(variant), reviewer_id=ada)
+                do[verdict](session, deciding.shown(variant), reviewer_id=ada)
     with reading(engine) as session:
         one, other = acceptance_by_prompt(session)
     assert (one.type_id, one.model, one.version, one.examples) == ("verbal", "m", 1, 0)

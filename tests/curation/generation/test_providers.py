@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.editing.own_types import add_type
+from curation.generation.budget import cost_rows
 from curation.generation.calls import cue_use
 from curation.generation.estimate import count_wanted, estimate
-from curation.generation.ledger import cost_rows
 from curation.generation.providers import provider_run
 from curation.generation.providers import rules as by_rule
 from curation.generation.providers.installed import provider, provider_class, provider_names
@@ -28,7 +28,7 @@ from curation.overview.funnel import funnel
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import create_release
 from curation.release.triples import triple_rows
-from curation.review import actions
+from curation.review import deciding
 from curation.review.queue import next_variant
 from curation.taxonomy.built_in import TAXONOMY, known_type
 from db.engine import reading, writing
@@ -39,7 +39,7 @@ from tests.curation.generation.conftest import ANCHORS, CALLS, VARIANTS, Runs
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.support.factories import add_anchor, person
 from tests.support.plug_in_packages import Plug, installer
-from training.recipe.plan import plan
+from training.recipe.training_data import plan
 
 RULES = {"provider": "rules", "model": ""}
 MINE = {"provider": "mine", "model": ""}
@@ -317,17 +317,17 @@ def review(session: Session) -> None:
         for _ in range(8):
             found = next_variant(session, type_ids=[type_id])
             assert found is not None
-            actions.accept(session, actions.shown(found), reviewer_id=me)
+            deciding.accept(session, deciding.shown(found), reviewer_id=me)
         rest = of_type(session, type_id)[-2:]
-        actions.reject(session, actions.shown(rest[0]), reviewer_id=me, reason="meaning_changed")
+        deciding.reject(session, deciding.shown(rest[0]), reviewer_id=me, reason="meaning_changed")
         text = f"{rest[1].text.removesuffix('.')} here."
-        actions.edit(session, actions.shown(rest[1]), reviewer_id=me, text=text)
+        deciding.edit(session, deciding.shown(rest[1]), reviewer_id=me, text=text)
     verbal, word = of_type(session, "verbal")[0], of_type(session, "word")[0]
-    actions.edit(session, actions.shown(verbal), reviewer_id=me, type_id=OWN[0])
+    deciding.edit(session, deciding.shown(verbal), reviewer_id=me, type_id=OWN[0])
     word.text = "They whisper that it is safe."
     session.flush()
     new = {"type_id": OWN[1], "text": word.text}
-    child = actions.edit(session, actions.shown(word), reviewer_id=me, **new).child_id
+    child = deciding.edit(session, deciding.shown(word), reviewer_id=me, **new).child_id
     assert session.get_one(Variant, child).cue == "they whisper"  # found in the text
 
 

@@ -12,9 +12,9 @@ from sqlmodel import col
 from curation.anchors.lookup import source_ids
 from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.generation.answers import AnswerProblem
+from curation.generation.budget import change_budget, cost_rows
 from curation.generation.calls import count_calls
 from curation.generation.estimate import estimate, is_trial, trial_of
-from curation.generation.ledger import change_budget, cost_rows
 from curation.generation.prices import dollars, price_of, set_price
 from curation.generation.prompts import example_anchor
 from curation.generation.providers.chat.client import run_to_end
@@ -30,7 +30,7 @@ from curation.generation.run_report import (
     variant_ids,
     written_by,
 )
-from curation.review import actions
+from curation.review import deciding
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -412,7 +412,7 @@ def test_costs_add_up_and_are_reported_by_type_and_accepted_variant(runs: Runs) 
     with writing(runs.engine) as session:
         verbal = select(Variant).where(Variant.type_id == "verbal").order_by(Variant.id).limit(10)
         for variant in session.execute(verbal).scalars():
-            actions.accept(session, actions.shown(variant), reviewer_id=person(session))
+            deciding.accept(session, deciding.shown(variant), reviewer_id=person(session))
     rows = {row.type_id: row for row in runs.read(cost_rows)}
     spent = sum(runs.all(Answer.cost))
     assert [row.type_id for row in runs.read(cost_rows, run_id=1)] == list(rows)

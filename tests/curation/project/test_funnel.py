@@ -11,14 +11,14 @@ from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measuring import measure_variants
 from curation.editing.anchors import retire_anchor
 from curation.encoders.registered import register_encoder
-from curation.overview.counts import NextStep, StepKind, next_steps
 from curation.overview.funnel import FunnelRow, funnel, surplus_version
+from curation.overview.next_steps import NextStep, StepKind, next_steps
 from curation.project.settings import ACTIVE_ENCODER, get_setting
 from curation.release.contents import count_triples_by_type, triples_by_type
 from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.release.triples import triple_rows
-from curation.review import actions
+from curation.review import deciding
 from curation.taxonomy.project_types import seed_taxonomy
 from db.models import Anchor, Encoder, Release, Run, Split, Variant
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
@@ -86,7 +86,7 @@ def test_an_edited_variant_counts_once_and_a_retyped_one_under_its_new_type(
 ) -> None:
     ada, family = person(session), add_family(session)
     edit(session, family["verbal"], ada, "The bridge isn't safe.")
-    actions.edit(session, card(session, family["affixal"]), reviewer_id=ada, type_id="lexical")
+    deciding.edit(session, card(session, family["affixal"]), reviewer_id=ada, type_id="lexical")
     rows = {row.type_id: (row.variants, row.accepted) for row in funnel(session).rows}
     assert (rows["verbal"], rows["lexical"]) == ((1, 1), (2, 1))
     assert row_of(session, "affixal").variants == 0

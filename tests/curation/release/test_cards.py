@@ -24,10 +24,10 @@ from curation.release.freezing import create_release
 from curation.release.report.facts import Report, Table
 from curation.release.report.sections import report
 from curation.release.report.writing import Form, text
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
 from curation.review.adjudication import shown_to_settle
-from curation.review.bulk import apply_rule, parse_rule
+from curation.review.deciding import shown
+from curation.review.rules import apply_rule, parse_rule
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.engine import writing
 from db.models import (
@@ -261,9 +261,9 @@ def reported(engine: Engine) -> Reported:
             shown(session.get_one(Variant, variant.id), at=MOMENT, blind=True)
             for variant in (first["verbal"], second["affixal"])
         ]
-        actions.accept(session, blind[0], reviewer_id=bea)
-        actions.reject(session, blind[1], reviewer_id=bea, reason="wrong_type")
-        actions.accept(session, shown_to_settle(session, second["affixal"].uid), reviewer_id=cleo)
+        deciding.accept(session, blind[0], reviewer_id=bea)
+        deciding.reject(session, blind[1], reviewer_id=bea, reason="wrong_type")
+        deciding.accept(session, shown_to_settle(session, second["affixal"].uid), reviewer_id=cleo)
         measure_variants(session, [one["negated_antonym"].id for one in (first, second)])
         rule, types = parse_rule("levenshtein < 40"), ("negated_antonym",)
         apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=cleo, types=types)

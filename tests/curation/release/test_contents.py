@@ -16,7 +16,7 @@ from curation.release.contents import (
 )
 from curation.release.freezing import create_release
 from curation.release.upcoming import contents_now
-from curation.review import actions
+from curation.review import deciding
 from db.models import Anchor, AnchorRevision, Release, Variant
 from tests.curation.support.deciding import Released, accept, card, edit, reject
 from tests.support.databases import both_databases
@@ -54,9 +54,9 @@ def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Releas
     edit(session, families[0]["word"], ada, "The bridge seems safe.")  # one gone, one new
     assert changes_since(session, release) == ({"verbal": 1, "word": 1},) * 2
     for _ in range(4):
-        actions.undo(session, reviewer_id=ada)
+        deciding.undo(session, reviewer_id=ada)
     assert changes_since(session, release) == ({}, {})
-    cue = actions.edit(session, card(session, families[0]["word"]), reviewer_id=ada, cue="like")
+    cue = deciding.edit(session, card(session, families[0]["word"]), reviewer_id=ada, cue="like")
     assert cue.recorded and changes_since(session, release) == ({"word": 1}, {"word": 1})
 
 
@@ -141,7 +141,7 @@ def test_the_preview_of_a_release_equals_its_content_however_it_is_counted(
     agreed()
     edit(session, families[0]["word"], ada, "The bridge seems safe.")
     verbal = card(session, families[3]["verbal"])
-    actions.edit(session, verbal, reviewer_id=ada, type_id="lexical")
+    deciding.edit(session, verbal, reviewer_id=ada, type_id="lexical")
     agreed()
     for variant in families[6].values():
         reject(session, variant, ada)

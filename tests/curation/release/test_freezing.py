@@ -19,7 +19,7 @@ from curation.release.export.card_sections import review_statement
 from curation.release.freezing import create_release, get_release, list_releases
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import contents_now
-from curation.review.bulk import apply_rule, parse_rule
+from curation.review.rules import apply_rule, parse_rule
 from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION
 from curation.taxonomy.project_types import list_types, seed_taxonomy
 from db.columns import now

@@ -15,7 +15,7 @@ from curation.decisions.shown_card import ActionOutcome, ShownCard, shown
 from curation.decisions.status import Standing
 from curation.decisions.storing import compute_standing
 from curation.editing.anchors import correct_anchor
-from curation.review import actions
+from curation.review import deciding
 from curation.review.adjudication import shown_to_settle
 from curation.review.undo import Undone
 from db.engine import reading, writing
@@ -27,7 +27,7 @@ A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
 VERBAL, ABSOLUTE, AFFIXAL, LEXICAL, WORD, PHRASE, ANTONYM = range(1, 8)
 """The ids of the first family's variants."""
 
-DO: dict[Verdict, Any] = {A: actions.accept, R: actions.reject, E: actions.edit}
+DO: dict[Verdict, Any] = {A: deciding.accept, R: deciding.reject, E: deciding.edit}
 
 Who = int | str
 P = ParamSpec("P")
@@ -117,7 +117,7 @@ class Desk:
         self.write(Session.execute, update(Lease).values(until=datetime(2020, 1, 1, tzinfo=UTC)))
 
     def undo(self, who: Who = "Ada", **more: Any) -> Undone | None:
-        return self.write(actions.undo, reviewer_id=self.who(who), **more)
+        return self.write(deciding.undo, reviewer_id=self.who(who), **more)
 
     def undone(self, who: Who = "Ada") -> Undone:
         """What an undo took back, where there is something to undo."""

@@ -12,7 +12,7 @@ from curation.decisions.history import (
     latest_of_each,
 )
 from curation.decisions.storing import store_decisions
-from curation.review import actions
+from curation.review import deciding
 from curation.review.adjudication import (
     ConflictOrder,
     conflicts,
@@ -59,7 +59,7 @@ def test_the_same_showing_decides_once(desk: Desk) -> None:
     card = desk.card(VERBAL)
     done = [desk.decide("Ada", card, verdict).recorded for verdict in (A, A, R)]
     assert done == [True, False, False]
-    assert not desk.write(actions.reject_family, card, reviewer_id=desk.who("Ada")).recorded
+    assert not desk.write(deciding.reject_family, card, reviewer_id=desk.who("Ada")).recorded
     assert len(desk.rows(Decision)) == 1
 
 
@@ -132,7 +132,7 @@ def test_undo_goes_back_to_the_first_action_and_leaves_others_alone(desk: Desk) 
 @both_databases
 def test_a_family_is_rejected_and_restored_as_one(desk: Desk) -> None:
     other = desk.family("Trains are late.", subject="train")["verbal"]
-    done = desk.write(actions.reject_family, desk.card(WORD), reviewer_id=desk.who("Ada"))
+    done = desk.write(deciding.reject_family, desk.card(WORD), reviewer_id=desk.who("Ada"))
     assert (len(done.changes), desk.status(other)) == (7, Status.PENDING)
     assert [found[Status.REJECTED] for found in desk.read(status_counts).values()] == [1] * 7
     undone = desk.undone()
@@ -181,14 +181,14 @@ def test_your_latest_actions_come_first_and_complete(desk: Desk) -> None:
     desk.decide("Ada", VERBAL)
     desk.decide("Bert", WORD)
     ada = desk.who("Ada")
-    desk.write(actions.reject_family, desk.card(LEXICAL), reviewer_id=ada)
+    desk.write(deciding.reject_family, desk.card(LEXICAL), reviewer_id=ada)
     found = desk.read(last_actions, ada, limit=9)
     assert [(a.verdict, a.type_id, a.decisions) for a in found] == [
         (R, "lexical", 7),  # the card it was made on, not the family's first
         (A, "verbal", 1),
     ]
     assert desk.read(last_actions, ada, limit=1) == found[:1]
-    undone = desk.write(actions.retract_action, found[0].action_id, reviewer_id=ada)
+    undone = desk.write(deciding.retract_action, found[0].action_id, reviewer_id=ada)
     assert undone.variant_id == LEXICAL
     assert desk.read(last_actions, ada, limit=9) == found[1:]
 
@@ -256,7 +256,7 @@ def test_rejecting_the_family_from_a_card_in_conflict_settles_the_other_conflict
     conflict.decide("Ada", ANTONYM)
     conflict.decide("Bert", ANTONYM, R)
     card = conflict.read(shown_to_settle, conflict.uid(VERBAL))
-    conflict.write(actions.reject_family, card, reviewer_id=conflict.who("Cleo"))
+    conflict.write(deciding.reject_family, card, reviewer_id=conflict.who("Cleo"))
     assert {one.status for one in conflict.standings().values()} == {Status.REJECTED}
     rows = conflict.rows(Decision)
     assert {one.variant_id for one in rows if one.adjudicates} == {VERBAL, ANTONYM}

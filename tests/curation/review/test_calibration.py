@@ -6,7 +6,6 @@ import pytest
 
 from curation.diagnostics.opinions import show_opinions
 from curation.release.freezing import create_release
-from curation.review.bulk import find_matches, parse_rule
 from curation.review.calibration import figures
 from curation.review.calibration.figures import (
     accept_trusted,
@@ -27,6 +26,7 @@ from curation.review.calibration.sample import (
     sampled,
     variant_ids,
 )
+from curation.review.rules import find_matches, parse_rule
 from db.models import Decision, ReleaseItem, RunState, Status, Variant, Verdict
 from db.runs import create_run, get_run
 from tests.curation.review.desk import VERBAL, A, Desk, E, R, refused

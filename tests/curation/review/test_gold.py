@@ -9,14 +9,14 @@ from curation.decisions.shown_card import MAX_NOTE
 from curation.diagnostics.measuring import measure_variants
 from curation.editing.anchors import retire_anchor
 from curation.project.settings import PRACTISE_FIRST, put_setting
-from curation.review import actions
+from curation.review import deciding
 from curation.review.adjudication import shown_to_settle
 from curation.review.agreement.overlap import overlap
-from curation.review.bulk import apply_rule, parse_rule
 from curation.review.gold import items, practice
 from curation.review.gold.items import Gold, gold_items
 from curation.review.gold.practice import Score, current_round, must_practise, next_round, offered
 from curation.review.people_statistics import PersonFigures, Share, overlapping, person_figures
+from curation.review.rules import apply_rule, parse_rule
 from curation.review.undo import Done
 from db.columns import now
 from db.models import Decision, GoldUse, Status, Verdict
@@ -61,7 +61,7 @@ def test_no_verdict_of_a_reviewer_changes_the_status_of_a_gold_item(desk: Desk) 
     assert (desk.status(1), desk.status(child)) == (Status.ACCEPTED, Status.ACCEPTED)
     desk.undo("Cleo")
     assert (desk.status(1), desk.status(child)) == (Status.ACCEPTED, Status.SUPERSEDED)
-    desk.write(actions.reject_family, desk.card(2), reviewer_id=desk.who("Dora"))
+    desk.write(deciding.reject_family, desk.card(2), reviewer_id=desk.who("Dora"))
     assert (desk.status(1), desk.status(2)) == (Status.ACCEPTED, Status.REJECTED)
     assert len(gold(desk)) == 1
 
@@ -299,7 +299,7 @@ def test_the_median_leaves_breaks_out_and_counts_a_key_once(twelve: Desk) -> Non
     for number, after in ((1, 2.0), (2, 4.0), (3, 9.0), (4, 3_600.0)):
         decide(twelve, "Ada", number, after=after)
     card = twelve.card(ROAD, shown_at=now() - timedelta(seconds=30))
-    twelve.write(actions.reject_family, card, reviewer_id=twelve.who("Ada"))
+    twelve.write(deciding.reject_family, card, reviewer_id=twelve.who("Ada"))
     twelve.decide("Ada", PIER)
     ada = figures(twelve)["Ada"]
     assert (ada.timed, ada.seconds) == (4, pytest.approx(7.5, abs=1.2))  # of 2, 4, 9 and 30

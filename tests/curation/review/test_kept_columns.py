@@ -11,7 +11,6 @@ from sqlalchemy import Engine, insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import HOLDOUT_SALT, OVERLAP_SALT, SPLIT_SALT
 from curation.decisions import people as changes
 from curation.decisions.assignment import Plan, current_plan
 from curation.decisions.assignment_progress import assign, progress
@@ -24,9 +23,10 @@ from curation.diagnostics.model_verdicts import apply_switch, plan_switch
 from curation.editing.anchors import correct_anchor
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
-from curation.review import actions, bulk
+from curation.review import deciding, rules
 from curation.review.adjudication import contested
-from curation.review.bulk import (
+from curation.review.queue import Order, Queue, among, count_left, next_variant, status_counts
+from curation.review.rules import (
     RULE,
     Applied,
     FlagSet,
@@ -36,7 +36,7 @@ from curation.review.bulk import (
     find_matches,
     parse_rule,
 )
-from curation.review.queue import Order, Queue, among, count_left, next_variant, status_counts
+from curation.splits import HOLDOUT_SALT, OVERLAP_SALT, SPLIT_SALT
 from curation.upkeep.kept_values import CHECKS
 from db.columns import now
 from db.engine import reading, writing
@@ -118,14 +118,14 @@ class History:
         rule = parse_rule(dice.choice(["source = test", "source != test"]))
         share = dice.choice([0, 0.4, 0.8, 1])
         do: dict[str, Callable[[], object]] = {
-            "accept": lambda: actions.accept(session, card, **mine),
-            "model": lambda: actions.accept(session, card, reviewer_id=dice.choice(self.models)),
-            "reject": lambda: actions.reject(session, card, **mine, reason="wrong_scope"),
-            "edit": lambda: actions.edit(session, card, **mine, text=text),
-            "retype": lambda: actions.edit(session, card, **mine, type_id=type_id),
-            "cue": lambda: actions.edit(session, card, **mine, cue=cue),
-            "undo": lambda: actions.undo(session, **mine),
-            "family": lambda: actions.reject_family(session, card, **mine),
+            "accept": lambda: deciding.accept(session, card, **mine),
+            "model": lambda: deciding.accept(session, card, reviewer_id=dice.choice(self.models)),
+            "reject": lambda: deciding.reject(session, card, **mine, reason="wrong_scope"),
+            "edit": lambda: deciding.edit(session, card, **mine, text=text),
+            "retype": lambda: deciding.edit(session, card, **mine, type_id=type_id),
+            "cue": lambda: deciding.edit(session, card, **mine, cue=cue),
+            "undo": lambda: deciding.undo(session, **mine),
+            "family": lambda: deciding.reject_family(session, card, **mine),
             "rule": lambda: apply_rule(session, rule, verdict=A, **mine, types=["word"]),
             "correct": lambda: correct(session, variant.anchor_id, who),
             "retire": lambda: setattr(variant, "retired", not variant.retired),
@@ -281,8 +281,8 @@ def test_a_decision_stored_while_the_assignment_changes_goes_by_the_new_one(desk
 
     def decide() -> None:
         with writing(desk.engine) as session:
-            card = actions.shown(session.get_one(Variant, VERBAL))
-            actions.accept(session, card, reviewer_id=ada)
+            card = deciding.shown(session.get_one(Variant, VERBAL))
+            deciding.accept(session, card, reviewer_id=ada)
             has_decided.set()
             assert ends.wait(30)
 
@@ -499,7 +499,7 @@ def test_only_pending_variants_in_use_match_and_those_of_a_type_if_asked_for(
 def test_all_decisions_share_one_action_and_one_undo(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BLOCK", 7)  # several blocks
+    monkeypatch.setattr(rules, "BLOCK", 7)  # several blocks
     desk, rule = Desk(engine), "levenshtein > 60"
     ids = desk.write(add_variants, 30)
     desk.write(measure, ids[:20], levenshtein=70)

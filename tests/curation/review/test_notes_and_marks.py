@@ -11,7 +11,7 @@ from curation.decisions.notes import add_note, count_notes, notes
 from curation.decisions.shown_card import MAX_NOTE
 from curation.editing.own_variants import write_variant
 from curation.release.freezing import create_release
-from curation.review import actions
+from curation.review import deciding
 from curation.review.audit import Entry, Filters, Kind, entries, page
 from curation.review.cards import card
 from curation.review.discussing import is_marked, lift, mark, mark_events, open_marks
@@ -116,7 +116,7 @@ def test_undo_goes_back_through_everything_by_time(desk: Desk) -> None:
     desk.decide("Ada", 5, E, cue="safe")
     own = {"anchor_id": 1, "type_id": "verbal", "text": "The bridge isn't safe."}
     desk.write(write_variant, **own, reviewer_id=ada)
-    desk.write(actions.reject_family, desk.card(1), reviewer_id=ada)
+    desk.write(deciding.reject_family, desk.card(1), reviewer_id=ada)
     undone, marks = [], []
     while (last := desk.undo()) is not None:
         undone.append(last)

@@ -15,11 +15,11 @@ from curation.decisions.shown_card import shown
 from curation.diagnostics.opinions import show_opinions
 from curation.editing.anchors import retire_anchor
 from curation.editing.own_variants import write_variant
-from curation.review import actions
+from curation.review import deciding
 from curation.review.agreement.overlap import Overlap, overlap
 from curation.review.agreement.records import COLUMNS, ids_of, records, table
-from curation.review.bulk import apply_rule, parse_rule
-from curation.tables.spreadsheets import csv_bytes
+from curation.review.rules import apply_rule, parse_rule
+from curation.tables.safe_csv import csv_bytes
 from db.columns import now
 from db.engine import writing
 from db.models import Decision, Verdict
@@ -210,15 +210,15 @@ def test_random_histories(engine: Engine, steps: list[tuple[str, int, str, bool]
         for name, which, what, blind in steps:
             who = person(session, name)
             if what == "undo":
-                actions.undo(session, reviewer_id=who)
+                deciding.undo(session, reviewer_id=who)
                 continue
             variant, settles = variants[which], what == "settle"
             session.refresh(variant)
             card = shown(variant, at=now(), blind=blind, settles=settles)
             if what == "reject":
-                actions.reject(session, card, reviewer_id=who, reason="wrong_scope")
+                deciding.reject(session, card, reviewer_id=who, reason="wrong_scope")
             else:
-                actions.accept(session, card, reviewer_id=who)
+                deciding.accept(session, card, reviewer_id=who)
         found = overlap(session)
         assert votes(found) == _expected(session, False)
         assert votes(found.narrowed(independent=True)) == _expected(session, True)

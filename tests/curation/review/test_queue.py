@@ -20,7 +20,7 @@ from curation.decisions import leases
 from curation.decisions.assignment_progress import assign
 from curation.decisions.leases import Screen
 from curation.decisions.notes import add_note
-from curation.review import actions
+from curation.review import deciding
 from curation.review.cards import card, family
 from curation.review.queue import (
     Order,
@@ -311,13 +311,13 @@ def decide_all(url: URL, window: str) -> list[int]:
     """Go through the queue like a window. Returns the variants that it showed."""
     engine = create_engine(url)
     seen: list[int] = []
-    card: actions.ShownCard | None = None
+    card: deciding.ShownCard | None = None
     with writing(engine) as session:
         reviewer = person(session)
     while card is not None or not seen:
         with writing(engine) as session:
             if card is not None:
-                actions.accept(session, card, reviewer_id=reviewer)
+                deciding.accept(session, card, reviewer_id=reviewer)
             card = _next(session, window, reviewer)
         if card is None:
             break
@@ -326,7 +326,7 @@ def decide_all(url: URL, window: str) -> list[int]:
     return seen
 
 
-def _next(session: Session, window: str, reviewer: int) -> actions.ShownCard | None:
+def _next(session: Session, window: str, reviewer: int) -> deciding.ShownCard | None:
     def find(passed: Collection[int]) -> int | None:
         variant = next_variant(session, type_ids=["verbal"], skipped=passed)
         return None if variant is None else variant.id
@@ -335,7 +335,7 @@ def _next(session: Session, window: str, reviewer: int) -> actions.ShownCard | N
         return bool(among(session, [key], Queue.PENDING))
 
     found = Screen(reviewer, window).put_next(session, find, is_left)
-    return None if found is None else actions.shown(session.get_one(Variant, found))
+    return None if found is None else deciding.shown(session.get_one(Variant, found))
 
 
 @pytest.mark.slow

@@ -30,12 +30,12 @@ from curation.editing.own_variants import write_variant
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.project.settings import PRICES, put_setting
 from curation.release.freezing import create_release
-from curation.review import actions
+from curation.review import deciding
 from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
-from curation.review.bulk import apply_rule, parse_rule
 from curation.review.discussing import mark
 from curation.review.queue import Queue
+from curation.review.rules import apply_rule, parse_rule
 from curation.review.undo import undo
 from curation.taxonomy.project_types import list_types
 from curation.upkeep.restoring import restore_backup
@@ -69,7 +69,7 @@ def people(engine: Engine, fill: Fill) -> Iterator[Ids]:
             set_role(session, ids[role], role)
         seed_prompts(session)
         variant = session.get_one(Variant, ids["lexical"])
-        actions.accept(session, actions.shown(variant), reviewer_id=ids[TeamRole.REVIEWER])
+        deciding.accept(session, deciding.shown(variant), reviewer_id=ids[TeamRole.REVIEWER])
         ids["run"] = create_run(session, kind="measure", parameters={}).id
         return ids
 
@@ -98,8 +98,8 @@ def content(engine: Engine) -> dict[str, list[Any]]:
         }
 
 
-def verbal(session: Session) -> actions.ShownCard:
-    return actions.shown(session.get_one(Variant, VERBAL))
+def verbal(session: Session) -> deciding.ShownCard:
+    return deciding.shown(session.get_one(Variant, VERBAL))
 
 
 def anchor(session: Session) -> int:
@@ -117,14 +117,14 @@ OF_RUNS = {"store_cosines", "require_success", "execute"}
 Act = Callable[[Session, Ids], Any]
 
 OF_REVIEWERS: dict[str, Act] = {
-    "accept": lambda s, ids: actions.accept(s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER]),
-    "reject": lambda s, ids: actions.reject(
+    "accept": lambda s, ids: deciding.accept(s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER]),
+    "reject": lambda s, ids: deciding.reject(
         s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER], reason="wrong_scope"
     ),
-    "reject a family": lambda s, ids: actions.reject_family(
+    "reject a family": lambda s, ids: deciding.reject_family(
         s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER]
     ),
-    "edit": lambda s, ids: actions.edit(
+    "edit": lambda s, ids: deciding.edit(
         s, verbal(s), reviewer_id=ids[TeamRole.REVIEWER], text="The bridge isn't safe."
     ),
     "write a variant": lambda s, ids: write_variant(
@@ -145,9 +145,9 @@ OF_REVIEWERS: dict[str, Act] = {
     ),
 }
 OF_LEADS: dict[str, Act] = {
-    "settle": lambda s, ids: actions.accept(
+    "settle": lambda s, ids: deciding.accept(
         s,
-        actions.shown(s.get_one(Variant, ids["affixal"]), settles=True),
+        deciding.shown(s.get_one(Variant, ids["affixal"]), settles=True),
         reviewer_id=ids[TeamRole.REVIEWER],
     ),
     "decide by a rule": lambda s, ids: apply_rule(

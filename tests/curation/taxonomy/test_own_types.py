@@ -42,7 +42,7 @@ from curation.language.tokens import Analysis
 from curation.overview.funnel import funnel
 from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
-from curation.review import actions
+from curation.review import deciding
 from curation.review.queue import next_variant, status_counts
 from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, variant_type
 from curation.taxonomy.cues import (
@@ -166,7 +166,7 @@ def test_a_change_is_a_further_version_and_has_the_flags_measured_again(project:
 
 def test_a_retired_type_leaves_queues_and_releases_and_comes_back(project: Engine) -> None:
     with writing(project) as session:
-        actions.undo(session, reviewer_id=person(session))
+        deciding.undo(session, reviewer_id=person(session))
         assert next_variant(session, type_ids=[OWN]) is not None
         assert create_release(session).release.summary["types"] == {OWN: 1}
         version = data_version(session)
@@ -205,14 +205,14 @@ def test_a_variant_of_a_retired_type_can_be_retyped_and_is_in_use_again(project:
         retire_type(session, OWN)
         first, second = own_variants(session)
         measure_variants(session, [first.id, second.id])
-        actions.edit(session, actions.shown(first), reviewer_id=me, text="Not all of it is safe.")
+        deciding.edit(session, deciding.shown(first), reviewer_id=me, text="Not all of it is safe.")
         child = own_variants(session)[-1]
         assert child.text == "Not all of it is safe." and child.retired
-        outcome = actions.edit(session, actions.shown(second), reviewer_id=me, type_id="absolute")
+        outcome = deciding.edit(session, deciding.shown(second), reviewer_id=me, type_id="absolute")
         retyped = session.get_one(Variant, outcome.child_id)
         assert (retyped.type_id, retyped.retired) == ("absolute", False)
         with pytest.raises(HedgerowError, match="variant type"):
-            actions.edit(session, actions.shown(retyped), reviewer_id=me, type_id=OWN)
+            deciding.edit(session, deciding.shown(retyped), reviewer_id=me, type_id=OWN)
         with pytest.raises(HedgerowError, match="variant type"):
             write(session, first.anchor_id, "No.")
 

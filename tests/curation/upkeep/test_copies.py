@@ -29,7 +29,7 @@ from curation.review.gold.items import mark
 from curation.upkeep import copying
 from curation.upkeep.backup_file import DATABASE, MANIFEST, MadeBackup, make_backup
 from curation.upkeep.checking import check_project
-from curation.upkeep.content import content_hash, hash_tables
+from curation.upkeep.content_hash import content_hash, hash_tables
 from curation.upkeep.copying import copy_database, copy_project
 from curation.upkeep.restoring import restore_backup
 from db import migrate

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import SQLModel, col
 
-from curation.decisions.actions import OpenProject
+from curation.actions import OpenProject
 from curation.decisions.reviewers import LABELS
 from curation.diagnostics import measuring
 from curation.editing.anchors import correct_anchor, retire_anchor

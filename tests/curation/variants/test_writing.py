@@ -16,8 +16,8 @@ from curation.editing.cues import CueWanted, choose_cue
 from curation.editing.own_variants import AlreadyThere, write_variant
 from curation.editing.variants import MAX_TEXT
 from curation.release.freezing import create_release
-from curation.review.actions import ShownCard, accept, edit, reject, shown, undo
-from curation.review.before_saving import TWIN, check_edit, check_own
+from curation.review.deciding import ShownCard, accept, edit, reject, shown, undo
+from curation.review.edit_preview import TWIN, check_edit, check_own
 from curation.taxonomy.built_in import TAXONOMY
 from db.errors import HedgerowError
 from db.models import Anchor, CueCorrection, Decision, Diagnostic, ReleaseItem, Status, Variant

@@ -12,7 +12,7 @@ from curation.anchors.lookup import one_anchor
 from curation.content_uids import anchor_uid
 from curation.editing.anchors import correct_anchor, get_anchor
 from curation.editing.own_variants import write_variant
-from curation.review import actions
+from curation.review import deciding
 from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
@@ -31,7 +31,7 @@ def unnamed(with_source: Engine) -> Engine:
     with writing(with_source) as session:
         family = add_family(session)
         add_anchor(session, HOSTILE)
-        actions.accept(session, actions.shown(family["verbal"]), reviewer_id=person(session))
+        deciding.accept(session, deciding.shown(family["verbal"]), reviewer_id=person(session))
     return with_source
 
 

@@ -27,7 +27,7 @@ from curation.importing.corpora import add_families, count_unflagged, missing_fa
 from curation.importing.labels import read_pasted
 from curation.importing.sample import lengths
 from curation.importing.variants import KIND as IMPORT
-from curation.review.actions import accept, shown
+from curation.review.deciding import accept, shown
 from curation.review.undo import undo
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now

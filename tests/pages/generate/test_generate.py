@@ -10,14 +10,15 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from curation.content_uids import anchor_uid, split_of
+from curation.content_uids import anchor_uid
 from curation.generation import run as generation
 from curation.generation.prices import price_of
 from curation.generation.prompts import prompt_versions
 from curation.generation.request import KIND, Price
 from curation.generation.run import checked_request, request_generation
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
+from curation.review.deciding import shown
+from curation.splits import split_of
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -326,9 +327,9 @@ def reviewed(with_source: Engine) -> Engine:
         for number, text in enumerate(training):
             card = shown(add_variant(session, add_anchor(session, text), text=f"Not {number}."))
             if number:
-                actions.accept(session, card, reviewer_id=ada)
+                deciding.accept(session, card, reviewer_id=ada)
             else:
-                actions.edit(session, card, reviewer_id=ada, text=HOSTILE)
+                deciding.edit(session, card, reviewer_id=ada, text=HOSTILE)
     return with_source
 
 
@@ -398,9 +399,9 @@ def test_a_version_with_examples_is_saved_filled_in_and_compared_by_its_acceptan
                 variant.prompt_version_id, variant.model = prompt.id, "m"
                 session.flush()
                 if prompt.version == 2 or number == 0:
-                    actions.accept(session, shown(variant), reviewer_id=ada)
+                    deciding.accept(session, shown(variant), reviewer_id=ada)
                 else:
-                    actions.reject(session, shown(variant), reviewer_id=ada, reason="wrong_scope")
+                    deciding.reject(session, shown(variant), reviewer_id=ada, reason="wrong_scope")
     app.segmented_control("step").set_value("Results").run()
     wording(app, "generate", "acceptance by prompt version")
     table = app.dataframe[0].value

@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from curation.generation.judging import opinion_run
 from curation.generation.judging.opinion_request import KIND
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
 from curation.review.calibration import figures
 from curation.review.calibration.sample import list_samples
+from curation.review.deciding import shown
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -57,9 +57,9 @@ def decide(engine: Engine, verdict: Verdict) -> int:
         for variant in session.execute(select(Variant).where(col(Variant.uid).in_(uids))).scalars():
             card = shown(variant, blind=True)
             if verdict is Verdict.ACCEPT:
-                actions.accept(session, card, reviewer_id=ada)
+                deciding.accept(session, card, reviewer_id=ada)
             else:
-                actions.reject(session, card, reviewer_id=ada, reason="wrong_scope")
+                deciding.reject(session, card, reviewer_id=ada, reason="wrong_scope")
         return ada
 
 
@@ -105,7 +105,7 @@ def test_a_trial_then_the_run_then_the_agreement(
         assert list_runs(session, kind=KIND)[0].state is RunState.DONE
         variant = session.execute(select(Variant)).scalars().first()
         assert variant is not None
-        actions.accept(session, shown(variant), reviewer_id=person(session))
+        deciding.accept(session, shown(variant), reviewer_id=person(session))
         agrees = opinion_on(variant.text)["verdict"] == "accept"
     assert opinions(with_source) == 14 and "14 opinions" in page_text(app.run())
     (table,) = [frame.value for frame in app.dataframe]

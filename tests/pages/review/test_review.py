@@ -11,7 +11,7 @@ from curation.corpora.corpus import CORPORA
 from curation.decisions.notes import add_note
 from curation.editing.anchors import correct_anchor
 from curation.editing.own_types import add_type
-from curation.review import actions
+from curation.review import deciding
 from curation.review.browser_window.selection import VariantSelection
 from db.engine import reading, writing
 from db.models import Status, Variant
@@ -40,8 +40,8 @@ def ids(signed_in: None, with_source: Engine) -> list[int]:
 def accept(engine: Engine, *ids: int, by: str = "Ada") -> None:
     with writing(engine) as session:
         for number in ids:
-            card = actions.shown(session.get_one(Variant, number))
-            actions.accept(session, card, reviewer_id=person(session, by))
+            card = deciding.shown(session.get_one(Variant, number))
+            deciding.accept(session, card, reviewer_id=person(session, by))
 
 
 def uid_of(engine: Engine, number: int) -> str:
@@ -114,7 +114,7 @@ def test_queues_open_by_their_names_with_all_types(
             col(Variant.anchor_id) == other.anchor_id, col(Variant.type_id) == "lexical"
         )
         by_model = session.execute(lexical).scalar_one()
-        actions.accept(session, actions.shown(by_model), reviewer_id=model(session))
+        deciding.accept(session, deciding.shown(by_model), reviewer_id=model(session))
         uid = by_model.uid
     app = open_page("review", type="Second look (7)")  # an old address
     assert first_card(app) == uid_of(with_source, ids[0])
@@ -144,9 +144,9 @@ def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(
 ) -> None:
     with writing(with_source) as session:
         variant = session.get_one(Variant, ids[0])
-        actions.accept(session, actions.shown(variant), reviewer_id=person(session, "Bert"))
+        deciding.accept(session, deciding.shown(variant), reviewer_id=person(session, "Bert"))
         cleo = person(session, "Cleo")
-        actions.reject(session, actions.shown(variant), reviewer_id=cleo, reason="wrong_type")
+        deciding.reject(session, deciding.shown(variant), reviewer_id=cleo, reason="wrong_type")
     app = open_page("review", queue="In conflict")
     assert "Bert accepted it. Cleo rejected it (wrong type)." in html(app)
     wording(app, "review", "a card in conflict")
@@ -246,7 +246,7 @@ def test_a_retracted_note_is_in_the_history_without_its_text(
     with writing(with_source) as session:
         ada = person(session)
         add_note(session, ids[0], reviewer_id=ada, text="A slip of the pen.")
-        actions.undo(session, reviewer_id=ada)
+        deciding.undo(session, reviewer_id=ada)
     found = page_text(press(open_page("review", type="Verbal negation"), "g-"))
     assert "· Ada · note · (removed)" in found and "slip" not in found
 

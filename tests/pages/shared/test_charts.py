@@ -11,7 +11,7 @@ from curation.diagnostics.acceptance import Outcomes
 from curation.diagnostics.distributions import COSINE_BINS
 from pages.components.benchmarks import outcome_charts, single_item
 from pages.components.benchmarks.outcome_charts import Box, PartBar, shares_of
-from pages.components.compare import figures as group_charts
+from pages.components.compare import charts as group_charts
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.histogram_charts import CUT, FILL, KEPT, character_axis
 from pages.components.shared.charts import grammar, negation_and_ability, shares, similarity_bars

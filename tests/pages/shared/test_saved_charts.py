@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from db.errors import HedgerowError
-from pages.components.compare import figures
+from pages.components.compare import charts
 from pages.components.shared.charts import plot
 
 HOSTILE = "</text><script>alert(1)</script> & \x1b[31m\x00 ]]> =1+1"
@@ -64,5 +64,5 @@ def test_no_picture_is_fetched_for_a_chart() -> None:
 def test_a_heat_map_of_many_hostile_sentences_is_saved() -> None:
     sentences = [f"<img src=x onerror=alert(1)> {n}" for n in range(80)]
     cells = np.eye(80)  # 6,400 cells: more than Altair's default
-    svg = plot.as_svg(figures.heat_map(cells, sentences, low=0.0, dark=False))
+    svg = plot.as_svg(charts.heat_map(cells, sentences, low=0.0, dark=False))
     assert "&lt;img src=x" in svg and "<img" not in svg

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.decisions.notes import add_note
 from curation.project.settings import GOLD_RATE, PRACTISE_FIRST, get_setting, put_setting
-from curation.review import actions
+from curation.review import deciding
 from curation.review.gold.items import gold_items, mark
 from curation.review.gold.practice import current_round
 from db.engine import reading, writing
@@ -67,8 +67,8 @@ def test_a_lead_makes_a_gold_item_by_its_uid(
     with writing(project) as session:
         settled, other = (session.get_one(Variant, number) for number in (2, 5))
         uids = settled.uid, other.uid
-        card, lena = actions.shown(settled, settles=True), person(session, "Lena")
-        actions.reject(session, card, reviewer_id=lena, reason="wrong_scope", note=HOSTILE)
+        card, lena = deciding.shown(settled, settles=True), person(session, "Lena")
+        deciding.reject(session, card, reviewer_id=lena, reason="wrong_scope", note=HOSTILE)
     app = open_page("team", show="Gold items", gold=uids[0])
     verdict = app.segmented_control(key="gold-verdict")
     assert verdict.value is Verdict.REJECT  # the settlement is taken over

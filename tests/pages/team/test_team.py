@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from curation.decisions.assignment import Plan, current_plan
 from curation.decisions.notes import add_note
 from curation.decisions.quotas import PersonQuota, all_quotas, set_quota
-from curation.review import actions
-from curation.review.actions import shown
+from curation.review import deciding
+from curation.review.deciding import shown
 from db.engine import reading, writing
 from db.models import Variant
 from pages.components.shared.shell import count_cache
@@ -31,9 +31,9 @@ def decide(
     session.refresh(variant)
     card = shown(variant, at=datetime.now(UTC), blind=blind)
     if takes:
-        actions.accept(session, card, reviewer_id=who)
+        deciding.accept(session, card, reviewer_id=who)
     else:
-        actions.reject(session, card, reviewer_id=who, reason="meaning_changed", note=HOSTILE)
+        deciding.reject(session, card, reviewer_id=who, reason="meaning_changed", note=HOSTILE)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from pages.components.train.training_runs import SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.looks import opened
 from tests.support.databases import Fill
-from training.encoder_run.trainings import request_training
+from training.encoder_run.training_run import request_training
 from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines

@@ -15,7 +15,7 @@ from streamlit.testing.v1.element_tree import TextArea
 from curation.anchors.revisions import sources_in_use
 from curation.release.freezing import create_release, list_releases
 from curation.release.selection import Selection, selection_of
-from curation.review.actions import accept, shown
+from curation.review.deciding import accept, shown
 from db import run_process
 from db.columns import now
 from db.engine import writing

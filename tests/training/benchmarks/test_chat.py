@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 
 from curation.formatting import tokens
-from curation.generation.ledger import raise_budget
+from curation.generation.budget import raise_budget
 from curation.generation.prompts import find_version, save_copy, seed_prompts
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.request import Budget, Price

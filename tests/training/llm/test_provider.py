@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from curation.decisions.actions import OpenProject
+from curation.actions import OpenProject
 from curation.generation.providers import waiting
 from curation.release.freezing import create_release
 from curation.validation import checked

@@ -190,7 +190,9 @@ def test_a_run_that_was_interrupted_continues_after_its_last_epoch_and_ends_equa
             carry_out(engine, settings, run)
     assert len(figures(engine, run)) == 3
     assert list((settings.data_folder / run.folder).glob("checkpoint-*"))
-    monkeypatch.setattr(RankingFigures, "evaluate", lambda *given: (seen.append(2), measure(*given))[1])
+    monkeypatch.setattr(
+        RankingFigures, "evaluate", lambda *given: (seen.append(2), measure(*given))[1]
+    )
     again = carry_out(engine, settings, run)
     assert seen.count(2) == 2, "two epochs were left"
     assert again.result["epochs"] == whole.result["epochs"]

@@ -29,7 +29,7 @@ from tests.support.checkpoints import checkpoint
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, model
 from tests.training.support.trainings import ask, count, read, train, write
-from training.encoder_run.trainings import request_training
+from training.encoder_run.training_run import request_training
 from training.finetune import feasibility
 from training.finetune.curves import PACE, STEP
 from training.finetune.feasibility import (
@@ -41,9 +41,9 @@ from training.finetune.feasibility import (
     forward_only,
     measuring_steps,
 )
-from training.recipe.plan import KIND, Amount, TrainingPlan, plan
 from training.recipe.presets import PRESETS, recipe_for
 from training.recipe.schema import Recipe
+from training.recipe.training_data import KIND, Amount, TrainingPlan, plan
 from training.retention import distillation
 
 

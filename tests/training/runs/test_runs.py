@@ -38,9 +38,9 @@ from training.finetune.curves import (
     shares,
 )
 from training.models.display_names import choice_names, short_name, short_names
-from training.recipe.plan import KIND
 from training.recipe.presets import PRESETS, STANDARD, changes
 from training.recipe.schema import Recipe
+from training.recipe.training_data import KIND
 from training.runs.kinds import KINDS, WORK, kind_of
 from training.runs.removal import delete_run
 from training.studies.comparison_table import (

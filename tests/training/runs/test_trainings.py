@@ -18,6 +18,7 @@ from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
 from tests.support.databases import both_databases
 from tests.training.support.trainings import ask, change_recipe, count, read, train, write
+from training.encoder_run import training_run
 from training.evaluation import probes
 from training.evaluation.figures import Part, distributions, figure_1, loss_curve, own_figure
 from training.evaluation.probe_sets import BUNDLED
@@ -130,15 +131,14 @@ def test_known_measurements_are_not_repeated_and_equal_trainings_share_one_encod
 
 def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Interrupt the next run after a call of `name`, a function of trainings."""
-    from training.encoder_run import trainings
 
-    real: Callable[..., object] = getattr(trainings, name)
+    real: Callable[..., object] = getattr(training_run, name)
 
     def broken(*args: object, **options: object) -> object:
         real(*args, **options)
         raise OSError("the disk has gone")
 
-    monkeypatch.setattr(trainings, name, broken)
+    monkeypatch.setattr(training_run, name, broken)
 
 
 @pytest.mark.parametrize("checkpoint_every", [1, 100])

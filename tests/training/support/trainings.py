@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Wanted
+from curation.actions import Action, OpenProject, Wanted
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Run, Split
@@ -18,8 +18,8 @@ from db.settings import Settings, load_settings
 from tests.curation.support.families import add_plain_family, add_variant
 from tests.support.databases import stored_run
 from tests.support.factories import add_anchor
-from training.encoder_run.trainings import KIND, request_training, work
-from training.finetune.fitting import Data, Trained, finetune
+from training.encoder_run.training_run import KIND, request_training, work
+from training.finetune.finetuning import Data, Trained, finetune
 from training.losses.families import Family, Member, Role
 from training.recipe.schema import Recipe
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from curation.decisions.actions import Action, OpenProject, Request
+from curation.actions import Action, OpenProject, Request
 from curation.formatting import tokens
 from curation.generation.prompts import seed_prompts
 from curation.generation.providers.chat.completions import require_key

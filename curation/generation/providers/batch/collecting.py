@@ -14,8 +14,8 @@ from sqlmodel import col
 
 from curation.decisions.storing import chunks
 from curation.generation.answers import AnswerProblem
+from curation.generation.budget import Ledger
 from curation.generation.calls import Call, count_calls, is_open, open_calls
-from curation.generation.ledger import Ledger
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest, Price

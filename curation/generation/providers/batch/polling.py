@@ -14,8 +14,8 @@ from pathlib import Path
 
 from openai.types import Batch
 
+from curation.generation.budget import Ledger
 from curation.generation.calls import Call
-from curation.generation.ledger import Ledger
 from curation.generation.providers import waiting
 from curation.generation.providers.batch.api import (
     ENDED,

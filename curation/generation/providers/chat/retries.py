@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from pydantic import BaseModel
 
-from curation.content_uids import bucket
 from curation.generation.answers import (
     PASSING,
     AnswerProblem,
@@ -21,6 +20,7 @@ from curation.generation.prompts import fill
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.storing import Attempt
+from curation.splits import bucket
 from curation.taxonomy.built_in import VariantType
 from db.columns import now
 from db.models import CallState

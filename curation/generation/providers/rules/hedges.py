@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from curation.content_uids import bucket
 from curation.generation.providers.rules.clause import (
     FINITE,
     SETS,
@@ -19,6 +18,7 @@ from curation.generation.providers.rules.clause import (
 from curation.generation.providers.rules.main_clause import is_one_clause, is_one_statement
 from curation.generation.providers.rules.scope import check_reasons
 from curation.generation.providers.rules.verbal import is_main_have, lexical_base
+from curation.splits import bucket
 
 _FRAMES: dict[str, dict[str, str]] = WORDS["frames"]
 

@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAuthError
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from curation.decisions.actions import OpenProject
+from curation.actions import OpenProject
 from curation.decisions.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
 from curation.decisions.roles import Actor, acting_role, allows, set_who_acts
 from curation.decisions.signing_in import claims_of, sign_in

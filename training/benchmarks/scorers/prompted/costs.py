@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from curation.generation.ledger import Ledger
+from curation.generation.budget import Ledger
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Budget, Price
 from db.errors import RunPaused

@@ -29,13 +29,13 @@ from training.finetune.checkpoints import MODEL_FOLDER
 from training.finetune.compute.devices import own_device
 from training.finetune.compute.processes import ALONE, Group, agreed
 from training.finetune.feasibility import measuring_steps, require_enough
-from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
+from training.finetune.finetuning import LARGEST_SEED, Data, Trained, finetune
 from training.finetune.inputs import input_hashes, located
 from training.model_card import card_of, write_card
 from training.models.known import MAX_ENCODER_NAME
-from training.recipe.plan import KIND, plan
 from training.recipe.presets import preset_of
 from training.recipe.schema import Recipe, recipe_of
+from training.recipe.training_data import KIND, plan
 
 DEFAULT_SEED = 42
 

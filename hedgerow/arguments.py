@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from curation.decisions.actions import Request
+from curation.actions import Request
 from curation.validation import checked, field_of
 from db.errors import HedgerowError
 from db.models import Split
