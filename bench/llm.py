@@ -114,7 +114,7 @@ def main() -> None:
         with writing(engine) as session:
             load(session, STARTER)
             session.execute(update(Anchor).values(split=Split.TRAIN))  # no split to evaluate on
-            release = create_release(session)
+        release = create_release(engine)
         with reading(engine) as session:
             pairs = questions_of(session, release.release.id, recipe, SEED).train
         rows = Asker(load_base(base).tokenizer, chat=recipe.chat_template).rows(pairs)

@@ -49,7 +49,7 @@ from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.importing.corpora import load
 from curation.overview.project_settings import open_project
 from curation.release.freezing import create_release
-from db.engine import writing
+from db.engine import reading, writing
 from db.models import Split
 from db.settings import Settings
 from training.data.families import training_families
@@ -177,7 +177,8 @@ def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         load(session, STARTER)
-        release = create_release(session, name="Bench").release
+    release = create_release(engine, name="Bench").release
+    with reading(engine) as session:
         parts = [
             training_families(session, release.id, split=split, recipe=RECIPE)
             for split in (Split.TRAIN, Split.VALIDATION)

@@ -131,8 +131,10 @@ def _begin_sqlite(connection: Connection) -> None:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
     """A read-only session with a consistent snapshot."""
-    options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
-    reader = engine.execution_options(**options) if engine.name == "postgresql" else engine
+    options: dict[str, Any] = {"writes": False}
+    if engine.name == "postgresql":
+        options |= {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
+    reader = engine.execution_options(**options)
     with explained(engine), Session(reader, expire_on_commit=False) as session:
         yield session
 

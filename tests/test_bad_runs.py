@@ -22,7 +22,6 @@ from curation.diagnostics import cosines, measuring
 from curation.overview.project_settings import open_project
 from curation.project.settings import active_encoder_id
 from curation.release.export import release_folder
-from curation.release.freezing import create_release
 from curation.review import deciding
 from curation.upkeep.checking import check_project
 from db.engine import reading, writing
@@ -36,7 +35,7 @@ from tests.cli.commands import complaint
 from tests.support.checkout import ROOT
 from tests.support.databases import both_databases
 from tests.support.disks import disk_of
-from tests.support.factories import add_family, person
+from tests.support.factories import add_family, freeze, person
 
 
 def new_run(engine: Engine, kind: str, **parameters: object) -> Run:
@@ -143,7 +142,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         for number in range(30):
             for variant in add_family(session, f"The bridge number {number} is safe.").values():
                 deciding.accept(session, deciding.shown(variant), reviewer_id=ada)
-        create_release(session)
+        freeze(session)
     run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
     with pytest.raises(HedgerowError, match="No space left on device"):
         execute(project_engine, load_settings(), run.id, {"export": release_folder.work})

@@ -32,7 +32,8 @@ def make_furnished(home: Path, *, variants: int) -> Engine:
     engine = make_project(home, variants=variants, decided=0.8)
     with writing(engine) as session:
         add_calls(session)
-        release = create_release(session, name="Bench").release
+    release = create_release(engine, name="Bench").release
+    with writing(engine) as session:
         run = request_training(
             session,
             release_number=release.number,

@@ -85,12 +85,10 @@ def create(project: OpenProject, request: CreateRelease) -> Created:
         HedgerowError: as in ``create_release``.
     """
     with writing(project.engine) as session:
-        return create_release(
-            session,
-            name=request.name,
-            author_id=project.author(session),
-            selection=request.selection(session),
-        )
+        author_id, selection = project.author(session), request.selection(session)
+    return create_release(
+        project.engine, name=request.name, author_id=author_id, selection=selection
+    )
 
 
 CREATE_RELEASE = Action("create a release", CreateRelease, create, plan)

@@ -7,34 +7,41 @@ cue and split), not ids, names or times, so that equal content has the same hash
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Engine,
     Row,
     Select,
+    delete,
     func,
     insert,
     inspect,
     select,
     text,
-    update,
 )
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision, source_in_use
 from curation.content_uids import at_most, canonical
+from curation.decisions.roles import require
 from curation.decisions.status import Vote, live
 from curation.decisions.storing import RULE, counts_still
 from curation.diagnostics.measuring import measure_variants
 from curation.release.contents import LAST_DECISION, count_accepted, last_decision
 from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
+from db.columns import now
+from db.engine import reading, write_in_pieces, writing
 from db.errors import HedgerowError
 from db.models import (
     Anchor,
@@ -48,15 +55,20 @@ from db.models import (
     ReviewerKind,
     Source,
     Status,
+    TeamRole,
     TypeRow,
     Variant,
     Verdict,
 )
+from db.runs import has_ended
 
 MAX_NAME = 200
 """Maximum length of a release name in characters."""
 
 _IDS = ("id", "release_id")
+
+ABANDONED = timedelta(hours=6)
+"""A release of another machine that is not published after this time was interrupted."""
 
 DECIDED_BY_RULE = "rule"
 """Provenance value for variants that a person accepted by a rule, without reading them."""
@@ -75,7 +87,7 @@ class Created(NamedTuple):
 
 
 def create_release(
-    session: Session,
+    engine: Engine,
     *,
     name: str = "",
     author_id: int | None = None,
@@ -83,42 +95,38 @@ def create_release(
 ) -> Created:
     """Freeze the accepted variants of anchors in use as the newest release.
 
+    The items are read from one moment's state and written in pieces, while others keep working.
+    Until the last step, the release has a negative number and is not listed; what an interrupted
+    call has left is removed by the next.
+
     If the newest release already has the same rows, including provenance and taxonomy, it is
     returned unchanged and the name is not stored. Equal texts with a different provenance (for
     example, decided by people since then) make a new release with the same hash.
 
     Args:
-        session: a writing session; unflushed changes are included.
         name: at most 200 characters. It does not identify a release; the number and the hash do.
         selection: which accepted variants to include; default: `default_selection`. It is stored in
             the summary; the hash depends only on the contents.
 
     Raises:
         HedgerowError: there is no such source, no accepted variant is selected, or the name is too
-            long or not plain text.
+            long or not plain text; or the user is not a lead.
     """
+    require(TeamRole.LEAD)
     clean = at_most(MAX_NAME, canonical(name), "a release name")
-    session.flush()
-    selection = selection or default_selection(session)
-    for source in selection.sources:
-        source_in_use(session, source)
-    if selection.max_distance is not None:
-        measure_variants(session, _unmeasured(session))
-        session.flush()
-    connection = session.connection()
-    _lock(connection)
-    newest = session.execute(_newest()).scalar()
-    number = newest.number + 1 if newest else 1
-    head = {"number": number, "name": clean, "author_id": author_id}
-    # A savepoint: the rows are rolled back if they turn out to be the same as the newest release.
-    with connection.begin_nested() as attempt:
-        release_id = _write(session, head, selection)
-        release = session.get_one(Release, release_id)
-        if newest is None or not _same(connection, newest, release):
-            return Created(release, True)
-        session.expunge(release)
-        attempt.rollback()
-    return Created(newest, False)
+    with reading(engine) as session:
+        selection = selection or default_selection(session)
+        for source in selection.sources:
+            source_in_use(session, source)
+        unmeasured = _unmeasured(session) if selection.max_distance is not None else []
+    write_in_pieces(engine, unmeasured, measure_variants)
+    _remove_abandoned(engine)
+    release_id = _begin(engine, name=clean, author_id=author_id)
+    try:
+        return _publish(engine, release_id, _write(engine, release_id, selection))
+    except BaseException:
+        _remove(engine, release_id)
+        raise
 
 
 def _unmeasured(session: Session) -> list[int]:
@@ -142,42 +150,118 @@ def _lock(connection: Connection) -> None:
 
 
 def _newest() -> Select[Release]:
-    return select(Release).order_by(col(Release.number).desc()).limit(1)
+    return published().order_by(col(Release.number).desc()).limit(1)
 
 
-def _same(connection: Connection, one: Release, other: Release) -> bool:
+def _begin(engine: Engine, *, name: str, author_id: int | None) -> int:
+    """Store a release that is not published yet; return its id."""
+    with writing(engine) as session:
+        connection = session.connection()
+        _lock(connection)
+        lowest = connection.execute(select(func.min(Release.number))).scalar() or 0
+        values = {
+            "number": min(lowest, 0) - 1,
+            "name": name,
+            "author_id": author_id,
+            "content_hash": "",
+            "summary": {"host": socket.gethostname(), "pid": os.getpid()},
+        }
+        stored = insert(Release).values(**values).returning(col(Release.id))
+        return connection.execute(stored).scalar_one()
+
+
+def _write(engine: Engine, release_id: int, selection: Selection) -> dict[str, Any]:
+    """Store the items; return the hash, the summary and the taxonomy."""
+    with reading(engine) as session:
+        connection = session.connection()
+        seen = last_decision(connection)
+        rows = connection.execute(
+            _accepted(selection.takes(session)), execution_options={"yield_per": BATCH}
+        )
+        tally, lines = Tally(), []
+
+        def items() -> Iterator[dict[str, Any]]:
+            for item in _items(rows, release_id):
+                tally.add(item)
+                lines.append(content_line(item))
+                yield item
+
+        write_in_pieces(engine, items(), _insert)
+        accepted = count_accepted(session, Selection(selection.sources))
+        if not tally.variants:
+            raise HedgerowError(_nothing(selection, accepted))
+        return {
+            "content_hash": content_hash(lines),
+            "summary": release_summary(connection, tally, selection.sources)
+            | {
+                LAST_DECISION: seen,
+                SELECTION: selection.as_json(),
+                "left_out": accepted - tally.variants,
+            },
+            "taxonomy": taxonomy_snapshot(connection),
+        }
+
+
+def _insert(session: Session, items: list[dict[str, Any]]) -> None:
+    session.connection().execute(insert(ReleaseItem), items)
+
+
+def _publish(engine: Engine, release_id: int, values: dict[str, Any]) -> Created:
+    """Give the release its number, unless the newest one has the same rows."""
+    while True:
+        with reading(engine) as session:
+            newest = session.execute(_newest()).scalar()
+            if newest is not None and _same(session.connection(), newest, release_id, values):
+                break
+        with writing(engine) as session:
+            _lock(session.connection())
+            now_newest = session.execute(_newest()).scalar()
+            if newest != now_newest:
+                continue  # somebody else has published one meanwhile
+            release = session.get_one(Release, release_id)
+            release.sqlmodel_update(values | {"number": newest.number + 1 if newest else 1})
+            return Created(release, True)
+    _remove(engine, release_id)
+    return Created(newest, False)
+
+
+def _same(
+    connection: Connection, newest: Release, release_id: int, values: Mapping[str, Any]
+) -> bool:
     """Whether two releases have equal rows (except ids) and the same taxonomy."""
-    if one.content_hash != other.content_hash or one.taxonomy != other.taxonomy:
+    if any(getattr(newest, name) != values[name] for name in ("content_hash", "taxonomy")):
         return False
     columns = [column for column in inspect(ReleaseItem).columns if column.name not in _IDS]
-    rows = [select(*columns).where(col(ReleaseItem.release_id) == r.id) for r in (one, other)]
+    rows = [
+        select(*columns).where(col(ReleaseItem.release_id) == id_)
+        for id_ in (newest.id, release_id)
+    ]
     # The hashes agree, so both have the same number of rows, and one direction suffices.
     return connection.execute(rows[0].except_(rows[1]).limit(1)).first() is None
 
 
-def _write(session: Session, head: dict[str, Any], selection: Selection) -> int:
-    """Store the release and its items; return its id."""
-    connection = session.connection()
-    release_id = connection.execute(
-        insert(Release).values(**head, content_hash="").returning(col(Release.id))
-    ).scalar_one()
-    seen = last_decision(connection)  # before freezing, which may take a while
-    digest, tally = _freeze(connection, release_id, selection.takes(session))
-    accepted = count_accepted(session, Selection(selection.sources))
-    if not tally.variants:
-        raise HedgerowError(_nothing(selection, accepted))
-    summary = release_summary(connection, tally, selection.sources) | {
-        LAST_DECISION: seen,
-        SELECTION: selection.as_json(),
-        "left_out": accepted - tally.variants,
-    }
-    values = {
-        "content_hash": digest,
-        "summary": summary,
-        "taxonomy": taxonomy_snapshot(connection),
-    }
-    connection.execute(update(Release).where(col(Release.id) == release_id).values(**values))
-    return release_id
+def _remove(engine: Engine, release_id: int) -> None:
+    """Remove a release that is not published."""
+    with reading(engine) as session:
+        query = select(col(ReleaseItem.id)).where(col(ReleaseItem.release_id) == release_id)
+        ids = session.execute(query).scalars().all()
+
+    def remove(session: Session, some: list[int]) -> None:
+        session.execute(delete(ReleaseItem).where(col(ReleaseItem.id).in_(some)))
+
+    write_in_pieces(engine, ids, remove)
+    with writing(engine) as session:
+        session.execute(delete(Release).where(col(Release.id) == release_id))
+
+
+def _remove_abandoned(engine: Engine) -> None:
+    """Remove releases whose process has ended before it published them."""
+    with reading(engine) as session:
+        begun = session.execute(select(Release).where(col(Release.number) < 0)).scalars().all()
+    for release in begun:
+        process = release.summary
+        if has_ended(process["host"], process["pid"]) or release.created_at < now() - ABANDONED:
+            _remove(engine, release.id)
 
 
 def _nothing(selection: Selection, accepted: int) -> str:
@@ -250,22 +334,6 @@ def _accepted(takes: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
         )
         .order_by(col(Variant.id), col(Decision.id))
     )
-
-
-def _freeze(
-    connection: Connection, release_id: int, takes: ColumnElement[bool]
-) -> tuple[str, Tally]:
-    """Store the items; return the content hash and the counts."""
-    rows = connection.execute(_accepted(takes), execution_options={"yield_per": BATCH})
-    items = _items(rows, release_id)
-    tally = Tally()
-    lines: list[str] = []
-    while batch := list(islice(items, BATCH)):
-        for item in batch:
-            tally.add(item)
-            lines.append(content_line(item))
-        connection.execute(insert(ReleaseItem), batch)
-    return content_hash(lines), tally
 
 
 def _items(rows: Iterable[Row[*tuple[Any, ...]]], release_id: int) -> Iterator[dict[str, Any]]:
@@ -371,30 +439,35 @@ class NoSuchRelease(HedgerowError):
     """No release has this number, or there is no release at all."""
 
 
+def published() -> Select[Release]:
+    """The releases. One that is being written has a negative number."""
+    return select(Release).where(col(Release.number) > 0)
+
+
 def get_release(session: Session, number: int | None = None) -> Release:
     """Return the release with this number; default: the newest.
 
     Raises:
         NoSuchRelease: there is no such release.
     """
-    query = _newest() if number is None else select(Release).where(col(Release.number) == number)
+    query = _newest() if number is None else published().where(col(Release.number) == number)
     release = session.execute(query).scalar()
     if release is not None:
         return release
-    last = session.execute(select(func.max(Release.number))).scalar()
-    if last is None:
+    last = release_numbers(session)
+    if not last:
         raise NoSuchRelease(
             "There is no release yet; create one first ('hedgerow release create')."
         )
-    raise NoSuchRelease(f"There is no release {number}; the newest is release {last}.")
+    raise NoSuchRelease(f"There is no release {number}; the newest is release {last[0]}.")
 
 
 def list_releases(session: Session) -> list[Release]:
     """Return all releases, newest first."""
-    return list(session.execute(select(Release).order_by(col(Release.number).desc())).scalars())
+    return list(session.execute(published().order_by(col(Release.number).desc())).scalars())
 
 
 def release_numbers(session: Session) -> list[int]:
     """Return the numbers of all releases, newest first."""
-    query = select(col(Release.number)).order_by(col(Release.number).desc())
-    return list(session.execute(query).scalars())
+    query = published().with_only_columns(col(Release.number))
+    return list(session.execute(query.order_by(col(Release.number).desc())).scalars())

@@ -64,8 +64,7 @@ def contents_now(session: Session, selection: Selection | None = None) -> Conten
     selection = selection or default_selection(session)
     takes = selection.takes(session)
     polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).all())
-    query = select(Release).order_by(col(Release.number).desc()).limit(1)
-    newest = session.execute(query).scalar()
+    newest = next(iter(list_releases(session)), None)
     if (
         newest is not None
         and newest.summary["variants"] > COUNTED_AGAIN

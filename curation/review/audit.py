@@ -325,6 +325,7 @@ def _releases(session: Session, wanted: Filters, start: int | None, limit: int) 
         )
         .outerjoin(Reviewer, col(Reviewer.id) == col(Release.author_id))
         .where(
+            col(Release.number) > 0,
             *_of_person(session, wanted, Release.author_id),
             *_of_period(wanted, col(Release.created_at)),
         )

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from curation.decisions.status import Standing
 from curation.decisions.storing import CHUNK, compute_standing, kept_columns, refresh_status
-from curation.release.freezing import content_hash, content_line
+from curation.release.freezing import content_hash, content_line, list_releases
 from db.models import Anchor, Decision, GoldItem, Release, ReleaseItem, TypeRow, Variant
 from db.settings import Settings
 from db.trigrams import TABLES, rebuild
@@ -112,7 +112,7 @@ def _releases(session: Session, settings: Settings) -> Found:
     """Releases whose items no longer match the stored hash."""
     wrong = [
         release.number
-        for release in session.execute(select(Release).order_by(col(Release.number))).scalars()
+        for release in reversed(list_releases(session))
         if _hash_of(session, release) != release.content_hash
     ]
     return Found(len(wrong), f"release {wrong[0]}" if wrong else "")

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 import cli
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.overview.project_settings import open_project
-from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import load_settings
@@ -20,6 +19,7 @@ from tests.cli.commands import ask, complaint, ended, show
 from tests.curation.support.families import add_plain_family
 from tests.support.checkpoints import dpr
 from tests.support.databases import stored_run
+from tests.support.factories import freeze
 from tests.support.overlapping import SAID, keep_doors
 from tests.training.benchmarks.support.samples import (
     NEVIR,
@@ -297,7 +297,7 @@ def _project() -> None:
     with writing(engine) as session:
         for number in range(6):
             add_plain_family(session, number, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     keep_doors(settings.data_folder)
 
 

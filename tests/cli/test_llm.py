@@ -10,12 +10,12 @@ import pytest
 import hedgerow
 from curation.generation.providers import waiting
 from curation.overview.project_settings import open_project
-from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.models import Split
 from db.settings import load_settings
 from tests.cli.commands import ask, complaint, ended, process, show
 from tests.curation.support.families import add_family, add_plain_family
+from tests.support.factories import freeze
 from tests.support.generating import Serve
 from tests.support.generating import serve_chat as serve_chat
 from tests.support.harness_tasks import save_own_tasks
@@ -30,7 +30,7 @@ def released(opened_home: Path) -> None:
         for number in range(3):
             add_plain_family(session, number, split=Split.TRAIN)
         add_plain_family(session, 10, split=Split.VALIDATION)
-        create_release(session)
+        freeze(session)
 
 
 @pytest.mark.parametrize("form", ["messages", "completion", "openai"])
@@ -58,7 +58,7 @@ def test_texts_with_braces_and_line_breaks_stay_one_line_each(
     with writing(open_project(load_settings())) as session:
         texts = {"verbal": ["{answer} is not\nlate."], "word": ['It is "maybe" late.']}
         add_family(session, "{0} is late.", texts, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     ask("llm", "pairs", str(tmp_path / "x"))
     lines = (tmp_path / "x/messages/train.jsonl").read_text(encoding="utf-8").splitlines()
     asked = [json.loads(line)["messages"][0]["content"] for line in lines]
@@ -75,7 +75,7 @@ def released_families(home: Path) -> None:
         for number in range(6):
             add_plain_family(session, number, split=Split.TRAIN)
         add_plain_family(session, 6, split=Split.VALIDATION)
-        create_release(session)
+        freeze(session)
     engine.dispose()
 
 
@@ -130,7 +130,7 @@ def test_an_adapter_and_its_merged_model_come_to_the_same(small_llama: Path, hom
     with writing(engine) as session:
         for number in range(4):
             add_plain_family(session, number, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     settings = ("epochs=2", "learning_rate=0.05", "gradient_checkpointing=false")
     changes = [part for value in settings for part in ("--set", value)]
     trained = ask("llm", "train", "--base", str(small_llama), *changes, "--merge")
@@ -222,7 +222,7 @@ def provider_release(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with writing(open_project(load_settings())) as session:
         for number in range(3):
             add_plain_family(session, number, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
 
 
 @pytest.mark.usefixtures("provider_release")

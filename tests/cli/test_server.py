@@ -25,7 +25,6 @@ from websockets.exceptions import InvalidStatus
 
 from cli.serve import FIRST_PORT
 from curation.overview.project_settings import open_project
-from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import RunState
 from db.runs import create_run
@@ -34,6 +33,7 @@ from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, proc
 from tests.conftest import missing
 from tests.support.checkout import ROOT
 from tests.support.databases import Copies, both_databases, stored_run
+from tests.support.factories import freeze
 from tests.support.page_session import first_page
 
 
@@ -214,7 +214,7 @@ def served(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     copies.starter(folder / "hedgerow.db")
     engine = open_project(Settings(home=folder, database_url=""))
     with writing(engine) as session:
-        create_release(session)
+        freeze(session)
     engine.dispose()
     with serving(folder, "--http") as app:
         yield app
@@ -328,7 +328,7 @@ def test_a_client_that_reads_nothing_holds_no_transaction_and_can_disconnect(
     address = starter_engine.url.render_as_string(hide_password=False)
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", address)
     with writing(starter_engine) as session:
-        create_release(session)
+        freeze(session)
         create_run(session, kind="diagnose", parameters={})
     with serving(home, "--http") as app:
         for path in ("triples.jsonl", "export?format=jsonl"):

@@ -21,7 +21,6 @@ from curation.encoders.checkpoint_files import ADAPTER_WEIGHTS
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from curation.overview.project_settings import open_project
-from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.execution import RunContext
 from db.models import RunMetric, RunState, Split
@@ -30,6 +29,7 @@ from db.settings import HUB_TOKEN, load_settings
 from tests.cli.commands import ask, complaint, show
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Fill, stored_run
+from tests.support.factories import freeze
 from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
 from tests.support.servers.hub_server import OWNER, TOKEN, HubServer
@@ -211,7 +211,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch) -> None:
     with writing(engine) as session:
         for number in range(6):
             add_plain_family(session, number, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     engine.dispose()
 
     def work(context: RunContext) -> dict[str, Any]:

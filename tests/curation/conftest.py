@@ -7,13 +7,12 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 
 from curation.decisions.storing import store_decisions
-from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.support.deciding import Released
 from tests.curation.support.families import decision_of
 from tests.support.databases import Fill
-from tests.support.factories import TEXTS, add_family, person
+from tests.support.factories import TEXTS, add_family, freeze, person
 
 
 @pytest.fixture
@@ -36,6 +35,6 @@ def released(engine: Engine, fill: Fill, session: Session) -> Released:
             for type_id in list(TEXTS)[at % 3 :]
         ]
         store_decisions(session, [decision_of(variant, ada) for variant in accepted])
-        return families, create_release(session, name="one").release
+        return families, freeze(session, name="one").release
 
     return session, *fill(engine, made)

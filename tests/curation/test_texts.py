@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation import content_uids as t
+from curation import splits
 from curation.corpora.corpus import STARTER
 from curation.formatting import decimal, escaped
 from curation.tables.json_values import JsonError, read_json, records
@@ -92,17 +93,17 @@ def within(count: int, n: int, share: float) -> bool:
 
 
 def test_splits_and_the_pending_fifth_have_their_shares_independently(uids: list[str]) -> None:
-    pending = [uid for uid in uids if t.in_pending_fifth(uid)]
+    pending = [uid for uid in uids if splits.in_pending_fifth(uid)]
     assert within(len(pending), len(uids), 0.2)
     for some in (uids, pending, sorted({*uids} - {*pending})):
-        splits = Counter(map(t.split_of, some))
+        counts = Counter(map(splits.split_of, some))
         for split, share in {"train": 0.9, "validation": 0.05, "test": 0.05}.items():
-            assert within(splits[split], len(some), share)  # type: ignore[index]
+            assert within(counts[split], len(some), share)  # type: ignore[index]
 
 
 @given(st.text("0123456789abcdef", min_size=16, max_size=16))
 def test_bucket_is_in_the_half_open_unit_interval(uid: str) -> None:
-    assert 0 <= t.bucket(uid, salt=t.SPLIT_SALT) < 1
+    assert 0 <= splits.bucket(uid, salt=splits.SPLIT_SALT) < 1
 
 
 def test_plain_json_is_read() -> None:

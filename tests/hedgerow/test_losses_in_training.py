@@ -16,12 +16,12 @@ from sqlalchemy import Engine
 
 from curation.release.export import card_sections
 from curation.release.export.release_folder import export_release
-from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from tests.curation.support.families import add_family
 from tests.hedgerow.support.rows import row, rows
 from tests.support.checkout import ROOT
+from tests.support.factories import freeze
 from tests.training.support.lazily import Lazily
 from tests.training.support.trainings import THINGS
 from training.losses.contrastive import BIBTEX
@@ -236,7 +236,7 @@ def exported(engine: Engine, tmp_path: Path) -> Path:
             }
             split = Split.TRAIN if number < len(THINGS) else Split.TEST
             add_family(session, one["anchor"], texts, split=split)
-        release = create_release(session).release
+        release = freeze(session).release
         export_release(session, release, tmp_path / "release", format="jsonl")
     return tmp_path
 

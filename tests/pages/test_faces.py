@@ -16,7 +16,6 @@ from sqlmodel import SQLModel
 
 import hedgerow
 from curation.diagnostics.measuring import measure_variants
-from curation.release.freezing import create_release
 from curation.review.deciding import accept, shown
 from db.engine import reading, writing
 from db.settings import load_settings
@@ -25,7 +24,7 @@ from tests.cli.commands import ask
 from tests.pages.conftest import OpenPage
 from tests.pages.looks import named, press, put
 from tests.support.databases import Copies, opened
-from tests.support.factories import add_anchor, add_family, person
+from tests.support.factories import add_anchor, add_family, freeze, person
 from training.evaluation.probe_sets import FIGURE_1_SET
 
 FILE = "bridges.csv"
@@ -69,7 +68,7 @@ def furnished(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
         measure_variants(session, [v.id for family in pending for v in family.values()])
         for text in ("The tunnel is long.", "The tower is high."):
             add_anchor(session, text)
-        create_release(session)
+        freeze(session)
         for variant in pending[0].values():
             accept(session, shown(variant), reviewer_id=ada)
     return path
@@ -163,7 +162,7 @@ def save_number(key: str, value: float, button: str, page: OpenPage) -> None:
     press(app, button)
 
 
-def freeze(page: OpenPage) -> None:
+def press_freeze(page: OpenPage) -> None:
     app = page("release")
     app.text_input(key="release-name").set_value("second")
     press(app, "freeze-button")

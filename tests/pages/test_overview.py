@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from curation.corpora.corpus import CORPORA
 from curation.importing import corpora
 from curation.overview.funnel import Funnel, FunnelRow, funnel
-from curation.release.freezing import create_release
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState, Split, TypeRow, TypeVersion
@@ -20,7 +19,7 @@ from tests.curation.support.deciding import accept, reject
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import keys, links, page_text, press, rows
-from tests.support.factories import add_anchor, add_family, person
+from tests.support.factories import add_anchor, add_family, freeze, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
@@ -76,7 +75,7 @@ def test_the_table_agrees_with_the_funnel(
         families = [add_family(session, f"Bridge {n} is safe.") for n in range(3)]
         for variant in [*families[0].values(), families[1]["verbal"]]:
             accept(session, variant, ada)
-        create_release(session)
+        freeze(session)
         run = running(session, "train", state=RunState.DONE)
         session.add(Encoder(name="m", fingerprint="a" * 64, run_id=run.id, release_id=1))
     app = open_page("overview")
@@ -99,7 +98,7 @@ def test_work_that_a_run_is_doing_is_not_suggested(
     with writing(with_source) as session:
         add_plain_family(session, 1, split=Split.TRAIN)
         add_anchor(session, "Nothing is written for it.")
-        create_release(session)
+        freeze(session)
     app = open_page("overview")
     assert {"Generate", "Train"} <= set(links(app)) and "measure" in keys(app)
     with writing(with_source) as session:
@@ -165,14 +164,14 @@ def test_next_steps_are_for_the_chosen_source_and_link_to_it(
         ada = person(session)
         family = add_family(session)
         accept(session, family.pop("verbal"), ada)
-        create_release(session)
+        freeze(session)
         for variant in family.values():
             accept(session, variant, ada)
     app = open_page("overview")
     assert "Release 1 lacks 6 " in page_text(app)
     assert "Train" not in links(app) and not app.selectbox  # the release has no triples
     with writing(with_source) as session:
-        create_release(session)
+        freeze(session)
         other = add_family(session, "The door is safe.", source=HOSTILE)
         accept(session, other["verbal"], ada)
         reject(session, other["word"], person(session, "Bert"))

@@ -13,7 +13,6 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from curation.generation import run as generation
-from curation.release.freezing import create_release
 from curation.review.deciding import accept, shown
 from curation.upkeep.backup_file import KIND as BACKUP
 from curation.upkeep.checking import KIND as CHECK
@@ -30,7 +29,7 @@ from tests.pages.conftest import OpenPage
 from tests.pages.looks import html, page_text, rows
 from tests.support.benchmark_results import add_result
 from tests.support.checkout import ROOT
-from tests.support.factories import add_anchor, add_family, person
+from tests.support.factories import add_anchor, add_family, freeze, person
 from tests.support.plug_in_packages import install, install_example
 from tests.training.benchmarks.support.samples import write_lines
 from training.benchmarks.catalogue import benchmark
@@ -174,7 +173,7 @@ def test_a_format_is_offered_for_the_download(
     with writing(with_source) as session:
         for variant in add_family(session).values():
             accept(session, shown(variant), reviewer_id=person(session))
-        create_release(session)
+        freeze(session)
     app = open_page("release")
     assert broken("exports") in page_text(app)
     assert app.radio("export-format").options[-1] == "Tab-separated"

@@ -342,6 +342,22 @@ def _empty(connection: Connection) -> None:
         connection.execute(text(f"DELETE FROM {table}"))
 
 
+def start_over(session: Session) -> None:
+    """Delete everything but the types, without the triggers that protect rows."""
+    session.commit()
+    connection = session.connection()
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL session_replication_role = replica"))
+    else:
+        for name in _scalars(connection, "SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            connection.execute(text(f"DROP TRIGGER {name}"))
+    for table in reversed(SQLModel.metadata.sorted_tables):
+        if not table.name.startswith("variant_type"):
+            connection.execute(table.delete())
+    session.commit()
+    session.expunge_all()
+
+
 def load_starter(url: URL) -> None:
     """Load the starter corpus into an upgraded database."""
     with opened(url) as engine, writing(engine) as session:

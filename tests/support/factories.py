@@ -1,6 +1,8 @@
 """Rows for tests, created in the same way as in the program."""
 
-from sqlalchemy import select
+from typing import Any, cast
+
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -8,6 +10,7 @@ from curation.content_uids import anchor_uid, canonical, variant_uid
 from curation.decisions.reviewers import ensure_reviewer
 from curation.diagnostics.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
+from curation.release.freezing import Created, create_release
 from curation.review.calibration.sample import (
     Sample,
     SampleRequest,
@@ -154,3 +157,9 @@ def add_opinion(
 def draw_sample(session: Session, request: SampleRequest) -> Sample:
     """A sample for judges, created and stored like on the page."""
     return store_sample(session, request, pick_sample(session, request))
+
+
+def freeze(session: Session, **more: Any) -> Created:
+    """Create a release of everything in the session, which is committed first."""
+    session.commit()
+    return create_release(cast(Engine, session.get_bind()), **more)

@@ -15,7 +15,6 @@ from curation.generation.answers import AnswerProblem
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.generation.request import GenerationRequest
 from curation.project.settings import ACTIVE_ENCODER, put_setting
-from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.review import deciding
 from curation.review.deciding import MAX_NOTE
@@ -41,7 +40,7 @@ from db.models import (
     Verdict,
 )
 from db.runs import create_run
-from tests.support.factories import person
+from tests.support.factories import freeze, person
 from tests.support.hostile import HUGE, stored
 from training.encoder_run.training_run import request_training
 from training.evaluation.figures import Part
@@ -78,7 +77,7 @@ def fill(session: Session) -> None:
     measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
     huge = _variant(session, anchors[-1], "verbal", HUGE)
     measure_variants(session, [huge.id])
-    create_release(session, name=texts[0][:200], author_id=person(session), selection=Selection())
+    freeze(session, name=texts[0][:200], author_id=person(session), selection=Selection())
     _disagree(session, texts)
     _gold(session, texts)
     _runs(session, texts)

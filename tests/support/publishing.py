@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import Engine
 
 from curation.encoders.loading import fingerprint
-from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Encoder, RunState, Split
 from db.runs import create_run
 from db.settings import HUB_TOKEN, load_settings
 from tests.curation.support.families import add_plain_family
+from tests.support.factories import freeze
 from tests.support.servers.hub_server import TOKEN, HubServer, serving_hub
 from training.model_card import card_of, write_card
 from training.recipe.schema import Recipe
@@ -58,7 +58,7 @@ def add_model(engine: Engine, encoder: Path, recipe: Recipe | None = None) -> in
     with writing(engine) as session:
         for number in range(3):
             add_plain_family(session, number, split=Split.TRAIN)
-        release, _ = create_release(session, name="A | *first* <b>one</b>")
+        release, _ = freeze(session, name="A | *first* <b>one</b>")
         given = recipe or Recipe(base_encoder=str(encoder))
         run = create_run(
             session,

@@ -17,7 +17,7 @@ from curation.corpora.corpus import CORPORA
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.importing.corpora import KIND, add_families, missing_families
 from curation.release import triples
-from curation.release.freezing import create_release, get_release
+from curation.release.freezing import get_release
 from curation.review.rules import apply_rule, parse_rule
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
@@ -28,7 +28,7 @@ from db.settings import Settings
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import model, person
+from tests.support.factories import freeze, model, person
 from tests.training.support.trainings import FAMILIES, ask, read, train
 from training.data.families import (
     composition,
@@ -84,7 +84,7 @@ def release(engine: Engine, fill: Fill) -> int:
             {"word": ["Sand may be dry."], "verbal": ["Sand is not dry."]},
             split=Split.VALIDATION,
         )
-        return create_release(session).release.id
+        return freeze(session).release.id
 
     return fill(engine, made)
 
@@ -246,7 +246,7 @@ def originals(session: Session) -> None:
 def test_the_database_counts_what_a_training_finds(engine: Engine) -> None:
     with writing(engine) as session:
         originals(session)
-        release = create_release(session).release
+        release = freeze(session).release
     with reading(engine) as session:
         accepted, released = composition_now(session), composition(session, release.number)
         everything = plan(session, release.number)
@@ -511,7 +511,7 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
         ada, rule = person(session), parse_rule("levenshtein > 0")
         apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
         session.execute(update(Anchor).values(split=Split.TRAIN))
-        create_release(session)
+        freeze(session)
     made: list[dict[str, Any]] = []
     from training.finetune.step import StepCollator
 

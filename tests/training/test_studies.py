@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
-from curation.release.freezing import create_release
 from db import execution
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -27,6 +26,7 @@ from db.models import Encoder, Polarity, Run, RunState, Split, Variant
 from db.runs import get_run, list_runs, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.support.families import add_family
+from tests.support.factories import freeze
 from tests.training.benchmarks.support.running import semantoneg
 from tests.training.support.trainings import ask, perform, read, train, write
 from training.benchmarks.results.queries import of_run
@@ -77,7 +77,7 @@ def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
 
 def asked(engine: Engine, study: Study, base: Recipe, **more: Any) -> int:
     """A study of the project as it is."""
-    write(engine, create_release)
+    write(engine, freeze)
     request = RunStudy(name=study, recipe=base, seed=1, **more)
     return perform(engine, RUN_STUDY, request).id
 
@@ -278,7 +278,7 @@ def filled(session: Session, *, rules: int = 0, originals: int = 0, families: in
             "verbal": ["It is not ajar."],
         }
         add_family(session, f"Gate {number} is wide open.", sentences, split=Split.TRAIN)
-    create_release(session)
+    freeze(session)
 
 
 def texts(number: int) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from sqlmodel import col
 from curation.encoders.loading import check_encoder, fingerprint
 from curation.encoders.model_folders import require_files
 from curation.encoders.registered import register_encoder
-from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.freezing import get_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
@@ -50,8 +50,7 @@ def request_training(
     providers: Sequence[str] = (),
     group: str = "",
 ) -> Run:
-    """Store a run that trains on a release. Without a number, it uses the newest release, and
-    creates one if there is none.
+    """Store a run that trains on a release; without a number, on the newest.
 
     All checks of the request are here; pages and commands have none of their own.
 
@@ -62,21 +61,11 @@ def request_training(
             progress, because the study compares its own runs.
 
     Raises:
-        HedgerowError: the release does not exist or would be empty, its train split is too small
-            for this recipe, the seed is out of range, the base is not a text encoder, a type is
-            unknown, a file cannot be used, or the same run is in progress. Roll the session back in
-            this case.
+        HedgerowError: the release does not exist, its train split is too small for this recipe, a
+            setting is not valid (see ``check_training``), or the same run is in progress.
     """
-    if not 0 <= seed <= LARGEST_SEED:
-        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
-    if release_number is None and not list_releases(session):
-        release = create_release(session, author_id=requested_by).release
-    else:
-        release = get_release(session, release_number)
-    require_known_types(session, recipe)
-    require_files(recipe.base_encoder)
-    check_encoder(recipe.base_encoder, must_exist=True)
-    files = input_hashes(recipe, home=load_settings().home)
+    release = get_release(session, release_number)
+    files = check_training(session, recipe, seed=seed)
     whole = plan(session, release.number)
     require_enough(session, whole, recipe, seed=seed, providers=providers)
     preset = preset_of(recipe, whole)
@@ -98,6 +87,21 @@ def request_training(
         change = "change the recipe, the release or the seed"
         refuse_equal(session, run, doing=f"training with the same settings; {change}")
     return run
+
+
+def check_training(session: Session, recipe: Recipe, *, seed: int) -> dict[str, str]:
+    """Check what doesn't depend on the release; return the hashes of the recipe's files.
+
+    Raises:
+        HedgerowError: the seed is out of range, the base is not a text encoder, a type is unknown,
+            or a file cannot be used.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    require_known_types(session, recipe)
+    require_files(recipe.base_encoder)
+    check_encoder(recipe.base_encoder, must_exist=True)
+    return input_hashes(recipe, home=load_settings().home)
 
 
 class _Task(NamedTuple):

@@ -41,7 +41,6 @@ from curation.editing.anchors import (
 from curation.editing.attributes import MAX_GENRE, set_facts
 from curation.encoders.registered import register_encoder
 from curation.overview.funnel import funnel
-from curation.release.freezing import create_release
 from curation.review import deciding
 from curation.review.cards import card
 from curation.review.deciding import ShownCard, accept, edit, reject, reject_family, shown, undo
@@ -62,7 +61,7 @@ from db.models import (
     Verdict,
 )
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, person
+from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, freeze, person
 
 
 @pytest.fixture
@@ -229,10 +228,10 @@ def test_a_retired_anchor_is_out_of_use_until_it_is_restored(session: Session, a
     assert [retire_anchor(session, 1), retire_anchor(session, 1)] == [True, False]
     assert used() == (0, 0, 0, False, False)
     with pytest.raises(HedgerowError, match="nothing to release"):
-        create_release(session)
+        freeze(session)
     assert [restore_anchor(session, 1), restore_anchor(session, 1)] == [True, False]
     assert used() == (3, 7, 1, True, True)
-    assert create_release(session).release.summary["variants"] == 3
+    assert freeze(session).release.summary["variants"] == 3
 
 
 @both_databases
@@ -379,7 +378,7 @@ def test_decided_variants_of_a_corrected_anchor_come_back(session: Session, ada:
     assert [w.author for w in anchor_history(session, 1)] == [None, "Ada"]
     assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
     with pytest.raises(HedgerowError, match="nothing to release"):
-        create_release(session)
+        freeze(session)
 
 
 def test_variants_after_a_second_look_are_released_with_the_new_text(
@@ -389,7 +388,7 @@ def test_variants_after_a_second_look_are_released_with_the_new_text(
     accept(session, shown(variant(session)), reviewer_id=bert)
     correct(session, ada)
     accept(session, shown(variant(session)), reviewer_id=bert)
-    create_release(session)
+    freeze(session)
     (item,) = session.execute(select(ReleaseItem)).scalars()
     assert (item.anchor, item.text) == (NEW, TEXTS["verbal"])
     assert item.provenance["persons"] == 1, "Ada's verdict was on the old text"

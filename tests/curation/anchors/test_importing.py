@@ -46,7 +46,6 @@ from curation.importing.labels import read_file, read_pasted
 from curation.importing.originals import Fault, Originals, guess_columns, read_originals
 from curation.importing.sample import allocate, length_band, lengths, stratified_sample
 from curation.release.export.release_folder import export_release
-from curation.release.freezing import create_release
 from curation.review.queue import next_variant
 from curation.splits import split_of
 from curation.taxonomy.project_types import all_types, list_types, seed_taxonomy
@@ -66,7 +65,7 @@ from db.models import (
 )
 from tests.curation.support.deciding import accept
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, add_variant, person
+from tests.support.factories import add_anchor, add_variant, freeze, person
 
 NLI_NAMES = ("premise", "hypothesis", "label")
 GENRES = {"genre": "genre"}
@@ -280,7 +279,7 @@ def test_documents_stay_in_one_split_and_ids_reach_the_release(
         validation = ["validation"] * 2
         assert [a.split for a in found] == [*validation, "test", "validation", by_id, by_id]
         accept(session, add_variant(session, found[0], text="One is not here."), person(session))
-        release = create_release(session).release
+        release = freeze(session).release
         item = session.execute(select(ReleaseItem)).scalar_one()
         assert (item.document_id, item.row_id) == ("d1", "7")
         exported = export_release(session, release, tmp_path / "out", format="jsonl")
@@ -550,7 +549,7 @@ def test_accepted_ones_are_decided_by_a_model_that_can_be_switched_off(session: 
     assert Counter(status for *_, status in stored(session)) == {Status.ACCEPTED: 5}
     ids = list(session.execute(select(col(Variant.id))).scalars())
     assert {one.status for one in compute_standing(session, ids).values()} == {Status.ACCEPTED}
-    release = create_release(session, name="").release
+    release = freeze(session, name="").release
     items = session.execute(select(ReleaseItem)).scalars().all()
     assert {item.polarity for item in items} == {Polarity.POSITIVE, Polarity.NEGATIVE}
     assert {item.provenance["decided_by"] for item in items} == {"model"}

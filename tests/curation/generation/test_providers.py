@@ -26,7 +26,6 @@ from curation.generation.request import AnchorSelection, Which
 from curation.generation.run import checked_request
 from curation.overview.funnel import funnel
 from curation.release.export.release_folder import export_release
-from curation.release.freezing import create_release
 from curation.release.triples import triple_rows
 from curation.review import deciding
 from curation.review.queue import next_variant
@@ -37,7 +36,7 @@ from db.execution import RunContext
 from db.models import Answer, CallState, PromptVersion, Release, Run, RunState, Split, Variant
 from tests.curation.generation.conftest import ANCHORS, CALLS, VARIANTS, Runs
 from tests.curation.support.own_types import HEDGE, NEGATION
-from tests.support.factories import add_anchor, person
+from tests.support.factories import add_anchor, freeze, person
 from tests.support.plug_in_packages import Plug, installer
 from training.recipe.training_data import plan
 
@@ -302,7 +301,7 @@ def of_type(session: Session, type_id: str) -> list[Variant]:
 def test_own_types_go_all_the_way(generated: Runs, tmp_path: Path) -> None:
     with writing(generated.engine) as session:
         review(session)
-        release = create_release(session).release
+        release = freeze(session).release
     with reading(generated.engine) as session:
         assert_is_released(session, release)
         assert_is_exported(session, release, tmp_path)

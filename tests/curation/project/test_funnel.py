@@ -15,7 +15,6 @@ from curation.overview.funnel import FunnelRow, funnel, surplus_version
 from curation.overview.next_steps import NextStep, StepKind, next_steps
 from curation.project.settings import ACTIVE_ENCODER, get_setting
 from curation.release.contents import count_triples_by_type, triples_by_type
-from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.release.triples import triple_rows
 from curation.review import deciding
@@ -23,7 +22,7 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db.models import Anchor, Encoder, Release, Run, Split, Variant
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
 from tests.support.databases import both_databases
-from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, person
+from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, freeze, person
 
 
 def row_of(session: Session, type_id: str) -> FunnelRow:
@@ -183,7 +182,7 @@ def test_a_release_is_trained_on_once_and_replaced_after_changes(released: Relea
     steps = next_steps(session, state)
     assert NextStep(StepKind.RELEASE, 0, gone=1, release=1) in steps
     assert steps[-1].kind is StepKind.EXPORT
-    create_release(session)
+    freeze(session)
     assert funnel(session).trained_release == 1
     assert kinds(session)[-2:] == [StepKind.TRAIN, StepKind.EXPORT]
 
@@ -199,7 +198,7 @@ def two_sources(session: Session) -> tuple[int, list[dict[str, Variant]], Releas
     for family in families:
         for type_id in ("verbal", "word"):
             accept(session, family[type_id], ada)
-    return ada, families, create_release(session).release
+    return ada, families, freeze(session).release
 
 
 Two = tuple[int, list[dict[str, Variant]], Release]
@@ -248,7 +247,7 @@ def test_a_source_that_the_newest_release_leaves_out_is_to_be_released(session: 
     ada = person(session)
     accept(session, add_family(session)["verbal"], ada)
     accept(session, add_family(session, "It is safe.", source="Other")["word"], ada)
-    create_release(session, selection=Selection(("test",)))
+    freeze(session, selection=Selection(("test",)))
     steps = next_steps(session, funnel(session, source_id=2), source_id=2)
     assert NextStep(StepKind.RELEASE, 1, release=1) in steps
     assert StepKind.EXPORT not in [step.kind for step in steps]

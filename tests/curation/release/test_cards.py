@@ -20,7 +20,6 @@ from curation.release.export.card_sections import (
     writers_table,
 )
 from curation.release.export.release_folder import export_release
-from curation.release.freezing import create_release
 from curation.release.report.facts import Report, Table
 from curation.release.report.sections import report
 from curation.release.report.writing import Form, text
@@ -48,7 +47,7 @@ from tests.curation.support.deciding import MOMENT, accept, edit, reject
 from tests.curation.support.exported import body, contents, opened, ten_anchors
 from tests.curation.support.families import add_plain_family, add_variant, decide
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, model, person
+from tests.support.factories import add_anchor, freeze, model, person
 from tests.support.factories import add_family as add_full
 
 
@@ -60,7 +59,7 @@ def header(folder: Path) -> dict[str, Any]:
 
 def carded(session: Session, place: Path, **more: Any) -> tuple[Release, dict[str, Any], str]:
     """The newest accepted variants' release, and the header and body of its card."""
-    release = create_release(session, **more).release
+    release = freeze(session, **more).release
     folder = export_release(session, release, place)
     return release, header(folder), body(folder)
 
@@ -267,7 +266,7 @@ def reported(engine: Engine) -> Reported:
         measure_variants(session, [one["negated_antonym"].id for one in (first, second)])
         rule, types = parse_rule("levenshtein < 40"), ("negated_antonym",)
         apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=cleo, types=types)
-        release = create_release(session, name=HOSTILE).release
+        release = freeze(session, name=HOSTILE).release
         return engine, release, report(session, release)
 
 
@@ -343,6 +342,6 @@ def test_the_reports_markdown_has_no_markup_of_others(reported: Reported) -> Non
 
 def test_people_without_common_variants_are_reported(session: Session) -> None:
     accept(session, add_full(session)["verbal"], person(session))
-    output = text_of(report(session, create_release(session).release))
+    output = text_of(report(session, freeze(session).release))
     for fact in ("No two people", "No variant was decided by a rule", "no disagreements"):
         assert fact in output

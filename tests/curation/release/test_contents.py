@@ -14,13 +14,12 @@ from curation.release.contents import (
     touched_since,
     triples_by_type,
 )
-from curation.release.freezing import create_release
 from curation.release.upcoming import contents_now
 from curation.review import deciding
 from db.models import Anchor, AnchorRevision, Release, Variant
 from tests.curation.support.deciding import Released, accept, card, edit, reject
 from tests.support.databases import both_databases
-from tests.support.factories import TEXTS, add_family, person
+from tests.support.factories import TEXTS, add_family, freeze, person
 
 
 def aged(session: Session, release: Release) -> Release:
@@ -65,7 +64,7 @@ def test_decisions_that_are_in_a_release_are_not_examined(released: Released) ->
     session, families, _ = released
     ada = person(session)
     accept(session, families[1]["verbal"], ada)
-    newer, _ = create_release(session)
+    newer, _ = freeze(session)
     seen = session.execute(select(touched_since(session, newer))).scalars().all()
     accept(session, families[2]["verbal"], ada)
     after = session.execute(select(touched_since(session, newer))).scalars().all()
@@ -85,7 +84,7 @@ def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again
     accept(session, word, ada)
     # With its new text, it is another row of the next release.
     assert changes_since(session, release) == ({"word": 1}, dict.fromkeys(TEXTS, 1))
-    newer, created = create_release(session)
+    newer, created = freeze(session)
     assert created and changes_since(session, newer) == ({}, {})
 
 
@@ -97,7 +96,7 @@ def test_retired_anchors_disappear_and_restored_ones_appear(
     anchor_id = families[0]["word"].anchor_id
     retire_anchor(session, anchor_id)
     assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
-    newer, _ = create_release(session)
+    newer, _ = freeze(session)
     assert changes_since(session, newer) == ({}, {})
     restore_anchor(session, anchor_id)
     assert changes_since(session, newer) == (dict.fromkeys(TEXTS, 1), {})
@@ -116,7 +115,7 @@ def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(
     for type_id in ("word", "verbal"):
         accept(session, family[type_id], ada)
     assert contents_now(session).triples == 1
-    release, _ = create_release(session)
+    release, _ = freeze(session)
     assert triples_by_type(session, release) == {"word": 1, "verbal": 1}
 
 
@@ -151,5 +150,5 @@ def test_the_preview_of_a_release_equals_its_content_however_it_is_counted(
     agreed()
     before = contents_now(session)
     assert before.anchors == release.summary["anchors"] - 3
-    newer, created = create_release(session)
+    newer, created = freeze(session)
     assert created and contents_of(newer) == before

@@ -29,7 +29,7 @@ from curation.release.export.release_folder import (
     zipped,
 )
 from curation.release.export.table_rows import TABLES, TABLES_OF, cut, read_piece, read_table
-from curation.release.freezing import create_release, get_release
+from curation.release.freezing import get_release
 from curation.release.triples import triple_rows
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.engine import reading, writing
@@ -42,7 +42,8 @@ from tests.curation.support.deciding import MOMENT
 from tests.curation.support.exported import body, contents, opened, tables_in, ten_anchors
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import ROOT
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, start_over
+from tests.support.factories import freeze
 from tests.support.hostile import stored
 from tests.support.plug_in_packages import Plug, install, installer
 
@@ -114,18 +115,18 @@ def test_datasets_opens_the_other_formats_too(
 def test_every_split_with_rows_is_there_and_no_other(session: Session, tmp_path: Path) -> None:
     for number, split in enumerate(Split):
         add_plain_family(session, number, split=split)
-    create_release(session)
+    freeze(session)
     found = opened(exported(session, tmp_path / "all"), "triples", tmp_path / "cache")
     assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(map(str, Split), 2)
-    session.rollback()
+    start_over(session)
     # An anchor without a positive has variants, but no triples.
     add_family(session, "It is late.", {"verbal": ["It is not late."]}, split=Split.TEST)
-    create_release(session)
+    freeze(session)
     folder = exported(session, tmp_path / "none")
     assert tables_in(folder) == ["variants", "families"]
     assert "so there is no `triples`" in body(folder)
     add_plain_family(session, 1, split=Split.TRAIN)
-    create_release(session)
+    freeze(session)
     folder = exported(session, tmp_path / "some")
     assert set(opened(folder, "triples", tmp_path / "cache")) == {"train"}
     assert set(opened(folder, "variants", tmp_path / "cache")) == {"train", "test"}
@@ -145,7 +146,7 @@ def test_a_family_groups_its_variants_by_role_and_pairs_leave_out_the_neutral(
     }
     add_family(session, "It is late.", texts, split=Split.TRAIN)
     add_family(session, "It is hot.", {"verbal": ["It is not hot."]}, split=Split.TEST)
-    create_release(session)
+    freeze(session)
     folder, json_lines, pairs = (
         exported(session, tmp_path / format, format=format) for format in ("hf", "jsonl", "pairs")
     )
@@ -168,7 +169,7 @@ def hostile_release(session: Session) -> Release:
         texts = {"word": [f"{text} (hedged)"], "verbal": [f"{text} (negated)"]}
         cue = text[:200] if number % 2 else None
         add_family(session, text, texts, split=Split.TRAIN, cue=cue)
-    return create_release(session).release
+    return freeze(session).release
 
 
 @pytest.mark.slow
@@ -215,11 +216,11 @@ def test_an_equal_release_gives_the_same_bytes(
     for numbers in ([1, 2, 3], [3, 2, 1]):
         for number in numbers:
             add_plain_family(session, number)
-        release = create_release(session).release
+        release = freeze(session).release
         release.created_at = MOMENT
         folder = export_release(session, release, tmp_path / f"{numbers[0]}/out", format=format)  # type: ignore[arg-type]
         packed.append((contents(folder), zip_export(folder).read_bytes()))
-        session.rollback()
+        start_over(session)
     assert packed[0] == packed[1]
 
 
@@ -377,7 +378,7 @@ def test_a_run_exports_into_its_own_folder_or_the_place_it_names(
         assert "README.md" in archive.namelist()
     with writing(engine) as session:
         add_plain_family(session, 11)
-        create_release(session)
+        freeze(session)
     _, result = run(release=1, format="jsonl", folder="mine/out")
     assert result["folder"] == str(home / "mine" / "out")
     assert len(lines(home / "mine" / "out" / "variants.jsonl")) == 30

@@ -16,7 +16,7 @@ from curation.diagnostics.measuring import measure_variants
 from curation.overview.project_settings import change_threshold
 from curation.release.contents import Changes, changes_since, contents_of, count_accepted
 from curation.release.export.card_sections import review_statement
-from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.freezing import get_release, list_releases
 from curation.release.selection import Selection, default_selection, selection_of
 from curation.release.upcoming import contents_now
 from curation.review.rules import apply_rule, parse_rule
@@ -38,8 +38,8 @@ from db.models import (
     Verdict,
 )
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
-from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, model, person
+from tests.support.databases import both_databases, start_over
+from tests.support.factories import add_anchor, freeze, model, person
 
 
 def items(session: Session, release: Release) -> dict[str, ReleaseItem]:
@@ -57,7 +57,7 @@ def test_only_accepted_variants_in_use_are_released(session: Session) -> None:
     decide(session, retired, person(session))
     retired.retired = True
     add_family(session, "It snows.", {"verbal": ["It does not snow."]}).retired_at = now()
-    release, created = create_release(session, name="  First ")
+    release, created = freeze(session, name="  First ")
     assert created and (release.number, release.name) == (1, "First")
     assert list(items(session, release)) == ["It does not rain."]
 
@@ -69,7 +69,7 @@ def test_an_item_holds_everything_about_its_variant(session: Session) -> None:
     child = add_variant(session, anchor, "word", text, cue="maybe", parent=original, author=ada)
     decide(session, original, ada, Verdict.EDIT, child=child)
     decide(session, child, ada)
-    item = items(session, create_release(session).release)[text]
+    item = items(session, freeze(session).release)[text]
     expected = {
         "anchor": "It rains.",
         "type_id": "word",
@@ -109,7 +109,7 @@ def test_no_person_has_read_variants_accepted_only_by_a_rule(session: Session) -
     rule, ada = parse_rule("levenshtein >= 0"), person(session)
     assert apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada).matches.total == 4
     decide(session, variants[0], person(session, "Ben"))
-    release = create_release(session).release
+    release = freeze(session).release
     found = {
         text: (item.provenance["decided_by"], item.provenance["persons"])
         for text, item in items(session, release).items()
@@ -137,7 +137,7 @@ def test_the_deciding_reviewer_follows_the_status_rule(session: Session) -> None
         variant = add_variant(session, anchor, "verbal", text)
         for who, verdict in decisions:
             decide(session, variant, who, verdict, adjudicates=who == cem)
-    release = create_release(session).release
+    release = freeze(session).release
     names = ("decided_by", "persons", "models", "adjudicated")
     found = {t: [i.provenance[k] for k in names] for t, i in items(session, release).items()}
     assert found == {
@@ -157,7 +157,7 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(session: Sessi
     anchor.revision = 2
     later = add_variant(session, anchor, "word", "Maybe it rains.", revision=2)
     decide(session, later, model(session))
-    release = create_release(session).release
+    release = freeze(session).release
     # The provenance says which text each was made for.
     assert {
         text: (item.anchor, item.provenance["anchor_revision"])
@@ -177,7 +177,7 @@ def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
 
     with writing(engine) as session:
         add_plain_family(session, 1)
-        create_release(session)
+        freeze(session)
     before = frozen()
     with writing(engine) as session:
         for variant in session.execute(select(Variant)).scalars().all():
@@ -187,7 +187,7 @@ def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
         session.execute(update(Anchor).values(split=Split.TEST, genre="changed"))
         session.execute(update(TypeVersion).values(definition="changed"))
         add_plain_family(session, 2)
-        assert create_release(session).release.number == 2
+        assert freeze(session).release.number == 2
     assert frozen() == before
 
 
@@ -195,7 +195,7 @@ def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
 @pytest.mark.parametrize("statement", [update(ReleaseItem).values(text="x"), delete(ReleaseItem)])
 def test_the_database_refuses_to_change_an_item(session: Session, statement: object) -> None:
     add_plain_family(session, 1)
-    release = create_release(session).release
+    release = freeze(session).release
     session.commit()
     with pytest.raises(DatabaseError, match="append-only"):
         session.execute(statement)
@@ -206,7 +206,7 @@ def test_the_database_refuses_to_change_an_item(session: Session, statement: obj
 def test_nothing_accepted_gives_no_release_and_leaves_no_trace(session: Session) -> None:
     add_variant(session, add_anchor(session, "It rains."), "word", "Maybe it rains.")
     with pytest.raises(HedgerowError, match="no variant is accepted"):
-        create_release(session)
+        freeze(session)
     # The session continues, and what it commits contains no incomplete release.
     session.commit()
     assert list_releases(session) == [] and len(session.execute(select(Variant)).all()) == 1
@@ -224,7 +224,7 @@ def test_the_summary_counts_what_was_released(session: Session) -> None:
     decide(session, edited, ada, Verdict.EDIT, reason="ungrammatical", child=child)
     decide(session, child, ada)
     add_variant(session, lone, "lexical", "It is early.")
-    release = create_release(session).release
+    release = freeze(session).release
     summary = release.summary
     assert (summary["anchors"], summary["variants"], summary["triples"]) == (4, 11, 6)
     assert summary["anchors_without_triples"] == 1
@@ -254,13 +254,13 @@ def test_releases_are_found_by_number_or_as_the_newest(session: Session) -> None
         get_release(session)
     for number in (1, 2):
         add_plain_family(session, number)
-        create_release(session)
+        freeze(session)
     assert (get_release(session).number, get_release(session, 1).number) == (2, 1)
     assert [release.number for release in list_releases(session)] == [2, 1]
     with pytest.raises(HedgerowError, match="no release 7; .* release 2"):
         get_release(session, 7)
     with pytest.raises(HedgerowError, match="at most 200 characters, found 201"):
-        create_release(session, name="x" * 201)
+        freeze(session, name="x" * 201)
 
 
 @pytest.mark.slow
@@ -269,8 +269,8 @@ def test_a_release_of_some_sources_says_so_and_holds_nothing_else(session: Sessi
     add_plain_family(session, 1)
     other = add_anchor(session, "It rains.", source="Another")
     decide(session, add_variant(session, other, "verbal", "It does not rain."), person(session))
-    whole = create_release(session).release
-    part, created = create_release(session, selection=Selection(("Another",)))
+    whole = freeze(session).release
+    part, created = freeze(session, selection=Selection(("Another",)))
     assert created and set(items(session, part)) == {"It does not rain."}
     assert selection_of(part) == Selection(("Another",))
     assert selection_of(whole) == default_selection(session)
@@ -278,30 +278,30 @@ def test_a_release_of_some_sources_says_so_and_holds_nothing_else(session: Sessi
     assert changes_since(session, part) == Changes({}, {})
     assert contents_now(session, Selection(("Another",))) == contents_of(part)
     assert contents_now(session).variants == whole.summary["variants"] == 4
-    assert not create_release(session, selection=Selection(("Another",))).created
-    again = create_release(session, selection=Selection(("A corpus", "Another"))).release
+    assert not freeze(session, selection=Selection(("Another",))).created
+    again = freeze(session, selection=Selection(("A corpus", "Another"))).release
     assert again.content_hash == whole.content_hash != part.content_hash
     decide(session, add_variant(session, other, "word", "Maybe it rains."), person(session))
     assert changes_since(session, part) == Changes({"word": 1}, {})
     with pytest.raises(HedgerowError, match=r"Expected a source .*found Nowhere"):
-        create_release(session, selection=Selection(("Nowhere",)))
+        freeze(session, selection=Selection(("Nowhere",)))
 
 
 @pytest.mark.slow
 def test_only_equal_content_with_an_equal_provenance_is_the_same_release(session: Session) -> None:
     anchor = add_plain_family(session, 1)
-    first = create_release(session, name="one").release
-    again, created = create_release(session, name="two")
+    first = freeze(session, name="one").release
+    again, created = freeze(session, name="two")
     assert not created and (again.number, again.name) == (1, "one")
     decide(session, session.execute(select(Variant)).scalars().first(), person(session))  # type: ignore[arg-type]
-    second, created = create_release(session)
+    second, created = freeze(session)
     assert created and (second.number, second.content_hash) == (2, first.content_hash)
     assert second.summary["decided_by"] == {"model": 2, "person": 1}
     extra = add_variant(session, anchor, "phrase", "It seems that door 1 is open.")
     decide(session, extra, person(session))
-    assert create_release(session).release.content_hash != first.content_hash
+    assert freeze(session).release.content_hash != first.content_hash
     decide(session, extra, person(session), Verdict.REJECT, reason="other")
-    fourth, created = create_release(session)  # an older one is not returned
+    fourth, created = freeze(session)  # an older one is not returned
     assert created and (fourth.number, fourth.content_hash) == (4, first.content_hash)
 
 
@@ -310,7 +310,7 @@ def test_only_equal_content_with_an_equal_provenance_is_the_same_release(session
 def test_two_at_once_get_one_number_each(engine: Engine) -> None:
     def create(_: int) -> tuple[int, bool]:
         with writing(engine) as session:
-            release, created = create_release(session)
+            release, created = freeze(session)
             return release.number, created
 
     with writing(engine) as session:
@@ -334,7 +334,7 @@ def build(session: Session, order: Sequence[str], *, who: str, reverse: bool) ->
         variants = list(FAMILIES[text].items())
         chosen = dict(reversed(variants) if reverse else variants)
         add_family(session, text, chosen, by=person(session, who), cue="maybe")
-    return create_release(session, name=who).release.content_hash
+    return freeze(session, name=who).release.content_hash
 
 
 @pytest.mark.slow
@@ -354,7 +354,7 @@ def test_the_hash_does_not_depend_on_ids_order_or_names(
     for number in range(noise):  # uses up ids and is not released
         add_variant(session, add_anchor(session, f"Noise {number}."), "word", "Maybe noise.")
     found = build(session, order, who=who, reverse=reverse)
-    session.rollback()
+    start_over(session)
     assert found == "d27575411f6f94eba6854ce594d70d5b17f0b66a52886c904c873cb42a027e17"
 
 
@@ -363,7 +363,7 @@ def test_the_hash_does_not_depend_on_ids_order_or_names(
 def test_the_hash_is_the_documented_one_and_depends_on_what_a_reader_sees(session: Session) -> None:
     texts = {"word": ["Maybe it rains."], "verbal": ["It doesn't, “no”."]}
     add_family(session, "It rains.", texts, split=Split.TRAIN, cue="maybe")
-    found = create_release(session).release.content_hash
+    found = freeze(session).release.content_hash
     lines = (
         '["It rains.","It doesn\'t, “no”.","verbal","maybe","train"]\n'
         '["It rains.","Maybe it rains.","word","maybe","train"]\n'
@@ -379,7 +379,7 @@ def test_the_hash_is_the_documented_one_and_depends_on_what_a_reader_sees(sessio
     ):
         setattr(word, name, value)
         session.flush()
-        hashes.add(create_release(session).release.content_hash)
+        hashes.add(freeze(session).release.content_hash)
     assert len(hashes) == 5
 
 
@@ -407,43 +407,43 @@ def types_of(session: Session, release: Release) -> list[str]:
 @both_databases
 def test_variants_over_the_threshold_stay_out_unless_free_form(selectable: Session) -> None:
     assert selectable.execute(select(Diagnostic)).first() is None
-    release = create_release(selectable).release
+    release = freeze(selectable).release
     assert types_of(selectable, release) == sorted([*SIX, "free_hedge", "verbal"])
     assert (release.summary["left_out"], selection_of(release)) == (1, Selection((), 60))
     assert contents_of(release) == contents_now(selectable)
-    every = create_release(selectable, selection=Selection()).release
+    every = freeze(selectable, selection=Selection()).release
     assert types_of(selectable, every) == sorted([*types_of(selectable, release), "word"])
     assert every.summary["left_out"] == 0
     change_threshold(selectable, 100)  # the project's
     assert default_selection(selectable) == Selection(max_distance=100)
-    assert create_release(selectable).release.summary["left_out"] == 0
+    assert freeze(selectable).release.summary["left_out"] == 0
 
 
 @pytest.mark.slow
 @both_databases
 def test_incomplete_families_stay_out_on_request(selectable: Session) -> None:
-    release = create_release(selectable, selection=WHOLE).release
+    release = freeze(selectable, selection=WHOLE).release
     assert types_of(selectable, release) == sorted(SIX) and release.summary["left_out"] == 3
     assert contents_of(release) == contents_now(selectable, WHOLE)
     assert count_accepted(selectable, WHOLE) == len(SIX)
     # A family is only complete with variants that are near enough.
     add_family(selectable, "The gate is open.", {**SIX, "phrase": [FAR]})
-    assert create_release(selectable, selection=WHOLE).release.id == release.id
+    assert freeze(selectable, selection=WHOLE).release.id == release.id
     add_family(selectable, "The lid is open.", {"verbal": ["The lid isn't open."]}, source="Lids")
     for selection, fact in ((WHOLE, r"\(1\) .*incomplete"), (Selection(max_distance=1), r"far")):
         with pytest.raises(HedgerowError, match=fact):
-            create_release(selectable, selection=selection._replace(sources=("Lids",)))
+            freeze(selectable, selection=selection._replace(sources=("Lids",)))
 
 
 @pytest.mark.slow
 @both_databases
 def test_changes_count_by_what_the_release_takes(selectable: Session) -> None:
-    release = create_release(selectable, selection=Selection(max_distance=60)).release
+    release = freeze(selectable, selection=Selection(max_distance=60)).release
     assert changes_since(selectable, release) == ({}, {})
     add_family(selectable, "The gate is open.", {"verbal": ["The gate isn't open."], "word": [FAR]})
     # Variants that nobody has measured yet may be near enough.
     assert changes_since(selectable, release) == ({"verbal": 1, "word": 1}, {})
-    again = create_release(selectable).release
+    again = freeze(selectable).release
     assert types_of(selectable, again).count("word") == 1
     assert changes_since(selectable, again) == ({}, {})
 

@@ -14,7 +14,6 @@ from sqlmodel import col
 
 from curation.content_uids import words_of
 from curation.release import overlap as module
-from curation.release.freezing import create_release
 from curation.release.overlap import (
     DOCUMENT,
     QUERY,
@@ -40,6 +39,7 @@ from db.errors import HedgerowError
 from db.models import Variant
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import both_databases
+from tests.support.factories import freeze
 
 RELEASE = [
     "The committee did not approve the new budget on Monday.",
@@ -229,9 +229,9 @@ def test_a_result_is_described_with_its_numbers(more: dict[str, Any], facts: lis
 @both_databases
 def test_a_text_of_a_release_leads_to_its_variant_or_to_one_of_its_anchor(session: Session) -> None:
     anchor = add_plain_family(session, 1)
-    release = create_release(session).release
+    release = freeze(session).release
     add_plain_family(session, 2)
-    create_release(session)
+    freeze(session)
     query = select(col(Variant.text), col(Variant.uid)).where(Variant.anchor_id == anchor.id)
     uids = dict(session.execute(query).all())
     assert sorted(texts_of(session, release.id)) == sorted(["Door 1 is open.", *uids])

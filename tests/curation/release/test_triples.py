@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
 from curation.release.export.file_formats import check_finetuning_file
 from curation.release.export.release_folder import MANIFEST, export_release
-from curation.release.freezing import create_release
 from curation.release.question_pairs import (
     Arm,
     QuestionCounts,
@@ -30,7 +29,8 @@ from db.errors import HedgerowError
 from db.models import Release, Split
 from tests.curation.support.exported import body, contents, opened, tables_in
 from tests.curation.support.families import NEGATIVES, POSITIVES, add_family, add_plain_family
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, start_over
+from tests.support.factories import freeze
 
 OF_PAPER = {
     "verbal": ["It is not late."],
@@ -54,7 +54,7 @@ Shapes = list[tuple[list[str], list[str], Split]]
 @pytest.fixture
 def session(session: Session) -> Session:
     seed_taxonomy(session)
-    session.commit()  # so that it stays after a rollback
+    session.commit()
     return session
 
 
@@ -66,7 +66,7 @@ def shaped(session: Session, shapes: Shapes) -> Release:
         for position, type_id in enumerate(positives + negatives):
             variants[type_id].append(f"Variant {position} of {number}.")
         add_family(session, f"Anchor {number}.", variants, split=split)
-    return create_release(session).release
+    return freeze(session).release
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_triples_are_all_combinations_and_question_pairs_keep_their_proportions(
     assert counts.pairs == {split: len(some) for split, some in by_split.items() if some}
     without = release.summary["anchors"] - len(in_pairs)
     assert counts.left_out == release.summary["anchors_without_triples"] == without
-    session.rollback()
+    start_over(session)
 
 
 @both_databases
@@ -112,7 +112,7 @@ def test_a_triple_is_an_anchor_and_two_of_its_own_variants(session: Session) -> 
     for number in (1, 2):
         add_plain_family(session, number)
     add_family(session, "It is late.", {"verbal": ["It is not late.", "It isn't late."]})
-    release = create_release(session).release
+    release = freeze(session).release
     assert {row.triple for row in triple_rows(session, release.id)} == {
         Triple(f"Door {n} is open.", f"Door {n} is probably open.", negative)
         for n in (1, 2)
@@ -130,10 +130,10 @@ def test_the_order_depends_on_uids_alone(session: Session) -> None:
     for numbers in ([1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]):
         for number in numbers:
             add_plain_family(session, number)
-        release = create_release(session).release.id
+        release = freeze(session).release.id
         triples, pairs = list(triple_rows(session, release)), list(question_pairs(session, release))
         found.append((triples, pairs))
-        session.rollback()
+        start_over(session)
     assert found[0] == found[1] and (len(triples), len(pairs)) == (12, 24)
     keys = [(row.anchor_uid, row.positive_uid, row.negative_uid) for row in triples]
     assert keys == sorted(keys)
@@ -143,7 +143,7 @@ def test_the_order_depends_on_uids_alone(session: Session) -> None:
 
 def test_the_question_is_the_papers_and_a_rare_hedge_is_asked_more_often(session: Session) -> None:
     add_family(session, "It is late.", OF_PAPER, split=Split.TRAIN)
-    found = list(question_pairs(session, create_release(session).release.id))
+    found = list(question_pairs(session, freeze(session).release.id))
     by_type = {pair.type: pair for pair in found}
     assert by_type["verbal"].prompt == (
         "Sentence 1: It is late.\nSentence 2: It is not late.\n"
@@ -175,17 +175,17 @@ def test_an_arm_is_a_portion_as_an_encoder_is_trained_on_it(
     ensure_types(session, originals)
     session.commit()
     add_family(session, "It is late.", OF_PAPER | others | originals)
-    release = create_release(session).release
+    release = freeze(session).release
     found = list(question_pairs(session, release.id, arm=arm))
     assert count_questions(session, release.id, arm=arm).total == len(found)
     answers = {pair.type: pair.answer for pair in found}
     assert answers.keys() == types
     for type_id, answer in {ENTAILMENT: "No", CONTRADICTION: "Yes"}.items():
         assert answers.get(type_id, answer) == answer
-    session.rollback()
+    start_over(session)
     # A release that gives one answer only gives none.
     add_family(session, "It is late.", {"verbal": ["It is not late."]})
-    release = create_release(session).release
+    release = freeze(session).release
     assert list(question_pairs(session, release.id, arm=arm)) == []
     counts = count_questions(session, release.id, arm=arm)
     assert counts == QuestionCounts({}, 1)
@@ -199,7 +199,7 @@ def released(session: Session, *, train: int = 5) -> Release:
         add_plain_family(session, number, split=Split.TRAIN)
     add_plain_family(session, 100, split=Split.VALIDATION)
     add_plain_family(session, 101, split=Split.TEST)
-    return create_release(session, name="Doors").release
+    return freeze(session, name="Doors").release
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -258,7 +258,7 @@ def test_an_arm_is_exported_alone_or_not_at_all(session: Session, tmp_path: Path
     assert not (tmp_path / "hedges").exists()
     texts = {"word": ["Cats may purr."], "verbal": ["Cats do not purr."]}
     add_family(session, "Cats purr.", texts | {"negated_antonym": ["Cats never hush."]})
-    release = create_release(session).release
+    release = freeze(session).release
     folder = export_release(session, release, tmp_path / "n", format="messages", arm="negation")
     assert "2 question pairs" in body(folder) and "7 anchors left out" in body(folder)
 
@@ -277,7 +277,7 @@ def test_a_release_with_too_few_questions_gives_no_files(
 ) -> None:
     if train is None:  # no negations
         add_family(session, "It is late.", {"word": ["It is probably late."]})
-        release = create_release(session).release
+        release = freeze(session).release
     else:
         release = released(session, train=train)
     with pytest.raises(HedgerowError, match=fact):

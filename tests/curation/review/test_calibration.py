@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from curation.diagnostics.opinions import show_opinions
-from curation.release.freezing import create_release
 from curation.review.calibration import figures
 from curation.review.calibration.figures import (
     accept_trusted,
@@ -31,7 +30,7 @@ from db.models import Decision, ReleaseItem, RunState, Status, Variant, Verdict
 from db.runs import create_run, get_run
 from tests.curation.review.desk import VERBAL, A, Desk, E, R, refused
 from tests.support.databases import both_databases
-from tests.support.factories import draw_sample, judge
+from tests.support.factories import draw_sample, freeze, judge
 
 VARIANTS = [7 * number + VERBAL for number in range(12)]
 """The verbal variants of twelve families."""
@@ -238,7 +237,7 @@ def test_only_types_that_qualify_are_accepted_and_undone_together(judged: Desk) 
     after = {key: one.status for key, one in judged.standings().items()}
     expected = {key: one.status for key, one in before.items()}
     assert after == expected | dict.fromkeys(VARIANTS, Status.ACCEPTED)
-    judged.write(create_release)
+    judged.write(freeze)
     decided = Counter(item.provenance["decided_by"] for item in judged.rows(ReleaseItem))
     assert decided == {"person": 6, "rule": 6}
     judged.undo("Ada")

@@ -286,17 +286,17 @@ def test_a_decision_stored_while_the_assignment_changes_goes_by_the_new_one(desk
             has_decided.set()
             assert ends.wait(30)
 
-    deciding = threading.Thread(target=decide)
+    decision = threading.Thread(target=decide)
     changing = threading.Thread(
         target=desk.write, args=[assign], kwargs={"reviewers": 2, "share": 1}
     )
-    deciding.start()
+    decision.start()
     assert has_decided.wait(30)
     changing.start()
     changing.join(0.5)
     assert changing.is_alive()  # it waits for the decision
     ends.set()
-    deciding.join()
+    decision.join()
     changing.join()
     assert desk.read(current_plan) == Plan(2, 1.0)
     assert desk.standings()[VERBAL].verdicts_by == f",{ada},"

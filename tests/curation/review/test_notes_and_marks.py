@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from curation.decisions.notes import add_note, count_notes, notes
 from curation.decisions.shown_card import MAX_NOTE
 from curation.editing.own_variants import write_variant
-from curation.release.freezing import create_release
 from curation.review import deciding
 from curation.review.audit import Entry, Filters, Kind, entries, page
 from curation.review.cards import card
@@ -20,6 +19,7 @@ from db.columns import now
 from db.models import MarkKind, Status
 from tests.curation.review.desk import LEXICAL, PHRASE, VERBAL, WORD, Desk, E, R, refused
 from tests.support.databases import both_databases
+from tests.support.factories import freeze
 
 
 def note(desk: Desk, who: str, variant_id: int, text: str) -> None:
@@ -198,7 +198,7 @@ def audited(desk: Desk) -> Desk:
     desk.decide("Ada", LEXICAL, R, reason="wrong_type")
     desk.write(mark, LEXICAL, reviewer_id=ada, remark="Ask Bea")
     desk.write(add_note, LEXICAL, reviewer_id=bea, text="=1+1 odd")
-    desk.write(create_release, name="first", author_id=ada)
+    desk.write(freeze, name="first", author_id=ada)
     desk.correct(desk.family("Door 2 is safe.", subject="door")["word"], "Door 2 is secure.")
     return desk
 

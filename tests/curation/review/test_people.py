@@ -28,14 +28,13 @@ from curation.decisions.signing_in import Claims, claims_of, role_by_settings, s
 from curation.diagnostics.acceptance import Dimension, reject_reasons
 from curation.diagnostics.distributions import data_version
 from curation.diagnostics.opinions import ensure_judge
-from curation.release.freezing import create_release
 from curation.review.undo import late_decisions
 from db.engine import writing
 from db.models import Decision, ReleaseItem, Reviewer, ReviewerKind, Status, TeamRole
 from db.settings import Settings
 from tests.curation.review.desk import PHRASE, VERBAL, WORD, Desk, R, refused
 from tests.support.databases import both_databases
-from tests.support.factories import add_family, model, person
+from tests.support.factories import add_family, freeze, model, person
 
 # -- names -------------------------------------------------------------------------------------
 
@@ -223,7 +222,7 @@ def test_undo_continues_with_what_the_merged_person_did(spelt: Desk) -> None:
 
 def test_a_release_counts_a_merged_person_once(spelt: Desk) -> None:
     spelt.merge("Bo", into="Ada")
-    spelt.write(create_release)
+    spelt.write(freeze)
     (item,) = spelt.rows(ReleaseItem)
     assert item.provenance["persons"] == 1
 

@@ -29,7 +29,6 @@ from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.editing.own_variants import write_variant
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.project.settings import PRICES, put_setting
-from curation.release.freezing import create_release
 from curation.review import deciding
 from curation.review.browser_window.adjudicating import ReadingState
 from curation.review.browser_window.key_actions import ReviewState
@@ -46,7 +45,7 @@ from db.settings import load_settings
 from tests.curation.review.desk import VERBAL, A, Desk, R, refused
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import add_family, person
+from tests.support.factories import add_family, freeze, person
 from tests.support.write_functions import stand_ins, write_functions
 from training.benchmarks.sources import keep_data
 from training.runs.kinds import cancel_run
@@ -162,7 +161,7 @@ OF_LEADS: dict[str, Act] = {
         insist=True,
     ),
     "retire an anchor": lambda s, ids: retire_anchor(s, anchor(s)),
-    "release": lambda s, ids: create_release(s, name="", author_id=ids[TeamRole.LEAD]),
+    "release": lambda s, ids: freeze(s, name="", author_id=ids[TeamRole.LEAD]),
     "prompt": copied_prompt,
     "setting": lambda s, ids: put_setting(s, PRICES, {"a-model": None}),
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),

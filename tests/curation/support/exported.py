@@ -5,9 +5,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from curation.release.freezing import create_release
 from db.models import Release
 from tests.curation.support.families import add_plain_family
+from tests.support.factories import freeze
 
 
 def tables_in(folder: Path) -> list[str]:
@@ -30,7 +30,7 @@ def ten_anchors(session: Session) -> Release:
     validation."""
     for number in range(30, 40):
         add_plain_family(session, number)
-    return create_release(session, name="Ten doors").release
+    return freeze(session, name="Ten doors").release
 
 
 def body(folder: Path) -> str:

@@ -41,7 +41,6 @@ from curation.generation.prompts import fill, sample_cues
 from curation.language.tokens import Analysis
 from curation.overview.funnel import funnel
 from curation.overview.project_settings import open_project
-from curation.release.freezing import create_release
 from curation.review import deciding
 from curation.review.queue import next_variant, status_counts
 from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, variant_type
@@ -64,7 +63,7 @@ from db.models import Diagnostic, RunMetric, Status, TypeRow, TypeVersion, Varia
 from db.settings import Settings
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import add_anchor, add_family, person
+from tests.support.factories import add_anchor, add_family, freeze, person
 from tests.support.hostile import TEXTS
 
 OWN = "quantifier_negation"
@@ -168,21 +167,21 @@ def test_a_retired_type_leaves_queues_and_releases_and_comes_back(project: Engin
     with writing(project) as session:
         deciding.undo(session, reviewer_id=person(session))
         assert next_variant(session, type_ids=[OWN]) is not None
-        assert create_release(session).release.summary["types"] == {OWN: 1}
+        assert freeze(session).release.summary["types"] == {OWN: 1}
         version = data_version(session)
         assert [retire_type(session, OWN) for _ in range(2)] == [True, False]
         assert data_version(session) != version
         assert OWN not in {entry.id for entry in list_types(session)} | {*status_counts(session)}
         assert next_variant(session, type_ids=[OWN]) is None
         with pytest.raises(HedgerowError, match="nothing to release"):
-            create_release(session)
+            freeze(session)
         row = {row.type_id: row for row in funnel(session).rows}[OWN]
         assert (row.label, row.variants, row.released) == ("Quantifier negation (retired)", 0, 1)
     with writing(project) as session:
         assert [restore_type(session, OWN) for _ in range(2)] == [True, False]
         counts = status_counts(session)[OWN]
         assert (counts[Status.ACCEPTED], counts[Status.PENDING]) == (1, 1)
-        assert not create_release(session).created
+        assert not freeze(session).created
 
 
 def test_a_variant_is_out_of_use_with_its_anchor_or_with_its_type(project: Engine) -> None:

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.search import SearchKind, find
-from curation.release.freezing import create_release
 from curation.release.selection import Selection
 from curation.review.gold.items import mark, remove
 from curation.upkeep.checking import CHECKS, CheckResult, Finding, check_project
@@ -30,7 +29,7 @@ from db.runs import create_run, get_run
 from db.settings import load_settings
 from tests.curation.support.deciding import accept, edit, reject
 from tests.support.databases import both_databases
-from tests.support.factories import add_family, model, person
+from tests.support.factories import add_family, freeze, model, person
 
 
 def check(engine: Engine, *, repair: bool = False) -> CheckResult:
@@ -60,7 +59,7 @@ def project(engine: Engine) -> Engine:
         reject(session, family[3], ada)
         accept(session, family[4], llm)
         edit(session, family[5], ada, "It is quite possible that the bridge is safe.")
-        create_release(session, name="first", author_id=ada, selection=Selection())
+        freeze(session, name="first", author_id=ada, selection=Selection())
     return engine
 
 

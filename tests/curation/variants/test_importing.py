@@ -24,7 +24,6 @@ from curation.importing.variant_entries import LeftOut
 from curation.importing.variant_preview import against, left_out, nothing_left, preview
 from curation.importing.variants import KIND, ImportVariants, VariantFile, create_import, read, work
 from curation.release.export.release_folder import export_release, zip_export
-from curation.release.freezing import create_release
 from curation.review.undo import undo
 from curation.tables.files import parts_of_path, parts_of_upload
 from curation.tables.table import open_table
@@ -47,7 +46,7 @@ from db.runs import requeue
 from db.settings import load_settings
 from tests.curation.support.families import add_family
 from tests.support.databases import Copies, both_databases, opened
-from tests.support.factories import add_anchor, model, person
+from tests.support.factories import add_anchor, freeze, model, person
 
 ROWS = [
     {
@@ -485,13 +484,13 @@ def test_an_exported_release_comes_back_with_the_same_hash(
             variant.cue = CUES.get(variant.type_id)
         anchor = all_of(session, Anchor)[0]
         anchor.split = next(split for split in Split if split != anchor.split)
-        release = create_release(session).release
+        release = freeze(session).release
         place = export_release(session, release, tmp_path / "out", format=form)  # type: ignore[arg-type]
     with writing(second) as session:
         add_type(session, HEDGED, type_id="doubt")
     load(second, zip_export(place) if zipped else place, accept=pairs, reviewer="Bo")
     with writing(second) as session:
-        again = create_release(session).release
+        again = freeze(session).release
     assert again.content_hash == release.content_hash
     # Pairs don't say who accepted.
     assert pairs or again.summary["decided_by"] == release.summary["decided_by"]
@@ -519,10 +518,10 @@ def test_a_real_corpus_survives_export_and_import(
     starter_engine: Engine, tmp_path: Path, second: Engine
 ) -> None:
     with writing(starter_engine) as session:
-        release = create_release(session).release
+        release = freeze(session).release
         place = export_release(session, release, tmp_path / "out", format="hf")
     assert load(second, place)["types"] == release.summary["types"]
     with writing(second) as session:
-        again = create_release(session).release
+        again = freeze(session).release
     assert again.content_hash == release.content_hash
     assert again.summary["decided_by"] == release.summary["decided_by"]

@@ -15,14 +15,13 @@ from curation.editing.anchors import correct_anchor, retire_anchor
 from curation.editing.cues import CueWanted, choose_cue
 from curation.editing.own_variants import AlreadyThere, write_variant
 from curation.editing.variants import MAX_TEXT
-from curation.release.freezing import create_release
 from curation.review.deciding import ShownCard, accept, edit, reject, shown, undo
 from curation.review.edit_preview import TWIN, check_edit, check_own
 from curation.taxonomy.built_in import TAXONOMY
 from db.errors import HedgerowError
 from db.models import Anchor, CueCorrection, Decision, Diagnostic, ReleaseItem, Status, Variant
 from tests.support.databases import both_databases
-from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, person
+from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, freeze, person
 
 HEDGE = "The bridge is probably safe."
 OWN = "The bridge isn't safe."
@@ -334,7 +333,7 @@ def test_an_own_variant_is_accepted_measured_and_released_as_a_persons(
     own = write(session, ada, " The bridge  isn't safe. ")
     assert (own.status, own.text, own.author_id) == (Status.ACCEPTED, OWN, ada)
     assert session.get_one(Diagnostic, own.id).levenshtein == 3
-    summary = create_release(session).release.summary
+    summary = freeze(session).release.summary
     (item,) = session.execute(select(ReleaseItem)).scalars()
     origin = item.provenance
     assert (origin["provider"], origin["model"], origin["author"]) == ("person", "", "Ada")

@@ -11,7 +11,6 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.release.freezing import create_release
 from db.engine import writing
 from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder, Run, RunState, Split
@@ -34,6 +33,7 @@ from tests.pages.benchmarks.conftest import (
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import TIMEOUT, change, drawn, html, newest, page_text, use
 from tests.support.benchmark_results import add_suite
+from tests.support.factories import freeze
 from tests.support.harness_tasks import save_own_tasks
 from tests.support.overlapping import SAID, keep_doors
 from tests.support.plug_in_packages import WORDS_IN_COMMON, install
@@ -122,7 +122,7 @@ def test_a_release_is_measured_on_its_test_split_and_makes_a_suite(
         "word": ["It is perhaps cold."],
     }
     tell(add_family, "It is cold.", forms, split=Split.TEST)
-    tell(create_release)
+    tell(freeze)
     app = page()
     (choice,) = start(app).parameters["benchmarks"]
     assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
@@ -326,7 +326,7 @@ def test_a_model_trained_here_has_a_score_without_its_releases_antonyms(measured
     with writing(measured) as session:
         forms = {"lexical": ["Tea is hot."], "negated_antonym": ["Tea is not hot."]}
         add_family(session, "Tea is cold.", forms | {"verbal": ["Tea is not cold."]})
-        release = create_release(session).release
+        release = freeze(session).release
         encoder = session.execute(select(Encoder).where(col(Encoder.path) == "x")).scalar_one()
         encoder.release_id = release.id
     frame = frame_of(page(SCORES), "Accuracy, unseen")
@@ -416,7 +416,7 @@ def test_items_are_shown_filtered_and_compared_by_the_errors_that_models_share(
 def test_an_item_from_the_project_links_to_its_records(app_engine: Engine) -> None:
     with writing(app_engine) as session:
         add_plain_family(session, 1, split=Split.TEST)
-        release = create_release(session).release
+        release = freeze(session).release
         session.flush()
         own = Hedgerow.of_release(session, release.id)
     (item,) = own.items
@@ -451,7 +451,7 @@ def release(engine: Engine, *numbers: int) -> None:
     with writing(engine) as session:
         for number in numbers:
             add_plain_family(session, number, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
 
 
 def finished(app: AppTest) -> AppTest:

@@ -10,7 +10,6 @@ from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 from streamlit.testing.v1 import AppTest
 
-from curation.release.freezing import create_release
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
@@ -24,6 +23,7 @@ from pages.components.train.training_runs import SECTION, TRAIN
 from tests.curation.support.families import add_plain_family
 from tests.pages.looks import opened
 from tests.support.databases import Fill
+from tests.support.factories import freeze
 from training.encoder_run.training_run import request_training
 from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
@@ -65,7 +65,7 @@ def project(app_engine: Engine, fill: Fill) -> Engine:
 def released(project: Engine) -> Engine:
     """The same with a release, which also has a family for validation."""
     tell(add_plain_family, 20, split=Split.VALIDATION)
-    tell(create_release)
+    tell(freeze)
     return project
 
 

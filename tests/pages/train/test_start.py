@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
 from curation.anchors.revisions import sources_in_use
-from curation.release.freezing import create_release, list_releases
+from curation.release.freezing import list_releases
 from curation.release.selection import Selection, selection_of
 from curation.review.deciding import accept, shown
 from db import run_process
@@ -39,7 +39,7 @@ from tests.pages.train.conftest import (
     store_looks,
     stored_run,
 )
-from tests.support.factories import add_anchor, add_variant, person
+from tests.support.factories import add_anchor, add_variant, freeze, person
 from tests.support.servers.hub_server import TOKEN
 from training.finetune.checkpoints import TrainingPosition
 from training.hub.push_run import KIND, Subject, pushes
@@ -147,7 +147,7 @@ def test_a_base_that_is_not_an_encoder_and_a_process_that_cannot_start_leave_no_
 def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
     project: Engine, tmp_path: Path
 ) -> None:
-    tell(create_release)
+    tell(freeze)
     app = page()
     for wrong in ({"batch_size": 64}, {"types": {"verbal": 0.0, "lexical": 0.0}}):
         recipe = Recipe(batch_size=4).model_copy(update=wrong).to_yaml()
@@ -179,7 +179,7 @@ def test_a_release_of_some_sources_is_named_and_compared_with_their_variants(
     with writing(project) as session:
         add_tiny_family(session, source=HOSTILE)
         first = next(name for name in sources_in_use(session).values() if name != HOSTILE)
-        create_release(session, selection=Selection((first,)))
+        freeze(session, selection=Selection((first,)))
     app = page()
     assert f"only {first}:" in page_text(app)
     assert not links(app)  # the other source has more, but this release leaves it out

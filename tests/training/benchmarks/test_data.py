@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 import cli
 from curation.release.export.card_sections import NOT_CHECKED
-from curation.release.freezing import create_release
 from curation.release.overlap_results import FOLDER, description
 from db.engine import writing
 from db.errors import HedgerowError, RunCancelled
@@ -28,6 +27,7 @@ from db.runs import create_run
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.checkout import ROOT
+from tests.support.factories import freeze
 from tests.support.overlapping import SAID, keep_doors
 from tests.training.benchmarks.support.running import lines
 from tests.training.benchmarks.support.samples import (
@@ -94,7 +94,7 @@ def session(engine: Engine) -> Iterator[Session]:
 def release(session: Session) -> Release:
     for number in range(4):
         add_plain_family(session, number)
-    return create_release(session).release
+    return freeze(session).release
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_each_comparison_is_made_once(
     (longer,) = compare(session, folder, release, n=6)
     assert (longer.overlap.overlapping, longer.overlap.exact, read.call_count) == (0, 2, 1)
     add_plain_family(session, 9)
-    later = create_release(session).release
+    later = freeze(session).release
     assert compare(session, folder, later) == compare(session, folder, later)
     assert read.call_count == 2
     next((folder / FOLDER).rglob("*-6.json")).write_text("mangled")
@@ -212,7 +212,7 @@ def test_the_card_of_an_export_tells(engine: Engine, settings: Settings) -> None
     with writing(engine) as session:
         for number in (1, 2, 3):
             add_plain_family(session, number)
-        create_release(session)
+        freeze(session)
         how = {"kind": "export", "parameters": {"format": "jsonl"}}
         keys = [create_run(session, **how).id for _ in range(2)]
     for key, knows in zip(keys, (False, True), strict=True):

@@ -16,7 +16,6 @@ from curation.encoders.loading import fingerprint
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.generation.prompts import find_version, save_copy, seed_prompts
 from curation.generation.request import Price
-from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState, Split
@@ -25,6 +24,7 @@ from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import stored_run
+from tests.support.factories import freeze
 from tests.training.benchmarks.support.running import (
     add,
     carried_out,
@@ -276,7 +276,7 @@ def test_items_questions_and_distinct_texts_are_counted(
     with writing(engine) as session:
         for number in range(3):
             add_plain_family(session, number, split=Split.TEST)
-        create_release(session)
+        freeze(session)
     release = (DataChoice(benchmark="hedgerow"),)
     assert planned(engine, settings, data=release).items == 3
     ran(engine, settings, RANDOM, benchmarks=release)

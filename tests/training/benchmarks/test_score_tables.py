@@ -12,7 +12,6 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.encoders.model_folders import TRAINED_ENCODER
-from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, Release, RunState, Split
@@ -21,6 +20,7 @@ from db.settings import Settings
 from tests.curation.support.families import add_family
 from tests.support.benchmark_results import add_result
 from tests.support.databases import both_databases
+from tests.support.factories import freeze
 from tests.training.benchmarks.support.running import add, add_task
 from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
 from training.benchmarks.definition import Result
@@ -332,7 +332,7 @@ def release_of(session: Session, anchor: str, lexical: str, both: str) -> Releas
     """The next release, with one more anchor."""
     forms = {"verbal": [f"{anchor} Not."], "lexical": [lexical], "negated_antonym": [both]}
     add_family(session, anchor, forms, split=Split.TRAIN)
-    return create_release(session).release
+    return freeze(session).release
 
 
 def add_encoder(session: Session, name: str, letter: str, **more: Any) -> Encoder:

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
+from tests.support.factories import freeze
 from tests.training.benchmarks.support.samples import (
     CORPUS,
     EXCLUIR,
@@ -359,7 +359,7 @@ def test_the_test_split_of_a_release_agrees_with_what_a_training_measures(
     from training.benchmarks.scorers.embedding_models import BiEncoder
 
     with writing(project) as session:
-        release = create_release(session).release.id
+        release = freeze(session).release.id
     model = load_encoder(str(tiny_encoder))
     for split, n in ((Split.TEST, 1), (Split.TRAIN, 9)):
         with reading(project) as session:

@@ -15,7 +15,6 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 
 from curation.editing.own_types import CONTRADICTION, ENTAILMENT, ensure_types
-from curation.release.freezing import create_release
 from curation.release.question_pairs import QuestionPair
 from curation.taxonomy.project_types import seed_taxonomy
 from db import execution
@@ -27,6 +26,7 @@ from db.settings import Settings
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import Fill, stored_run
+from tests.support.factories import freeze
 from tests.support.small_llama import save_small_llama, small_tokenizer
 from tests.training.support.trainings import perform
 from training.llm.base import check_base, clean_base, has_chat_template, load_base
@@ -59,7 +59,7 @@ def released(engine: Engine, fill: Fill) -> Engine:
         for number in range(TRAINED + HELD_OUT):
             split = Split.TRAIN if number < TRAINED else Split.VALIDATION
             add_plain_family(session, number, split=split)
-        create_release(session, author_id=None)
+        freeze(session, author_id=None)
 
     fill(engine, made)
     return engine
@@ -262,7 +262,7 @@ def of_both_kinds(engine: Engine, fill: Fill) -> Engine:
             }
             split = Split.VALIDATION if number > 3 else Split.TRAIN
             add_family(session, f"Door {number} is open.", variants, split=split)
-        create_release(session, author_id=None)
+        freeze(session, author_id=None)
 
     fill(engine, made)
     return engine
@@ -367,7 +367,7 @@ def test_a_release_with_questions_to_train_on_is_needed(engine: Engine, small_ll
     ):
         with writing(engine) as session:
             add_family(session, anchor, variants, split=split)
-            create_release(session, author_id=None)
+            freeze(session, author_id=None)
         refused(fact)
 
 

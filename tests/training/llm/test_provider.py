@@ -17,7 +17,6 @@ from sqlmodel import Session
 
 from curation.actions import OpenProject
 from curation.generation.providers import waiting
-from curation.release.freezing import create_release
 from curation.validation import checked
 from db import execution
 from db.engine import reading, writing
@@ -27,6 +26,7 @@ from db.runs import get_run, metrics, request_cancel, request_pause
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
 from tests.support.databases import Fill
+from tests.support.factories import freeze
 from tests.support.generating import Serve
 from tests.support.generating import serve_chat as serve_chat
 from tests.support.servers.chat_server import ChatServer
@@ -104,7 +104,7 @@ def released(engine: Engine, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> Eng
             add_plain_family(session, number, split=Split.TRAIN)
         add_plain_family(session, 100, split=Split.VALIDATION)
         add_plain_family(session, 101, split=Split.TEST)
-        create_release(session)
+        freeze(session)
 
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "CHECK_SECONDS", 0.02)
@@ -287,13 +287,13 @@ def test_a_finetuning_is_asked_for_once_and_with_enough_pairs(engine: Engine, ho
     provider = Provider(engine, home, NOWHERE, ChatServer())
     with writing(engine) as session:
         add_plain_family(session, 0, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     with pytest.raises(HedgerowError, match="at least 10 .* found 4"):
         provider.requested()
     with writing(engine) as session:
         for number in (1, 2):
             add_plain_family(session, number, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     first = provider.requested()
     with pytest.raises(HedgerowError, match=f"Run {first}"):
         provider.requested()

@@ -16,7 +16,7 @@ from sqlmodel import col
 from curation.diagnostics.measuring import KIND as MEASURING
 from curation.encoders.embeddings import MARKS, PER_TOKEN
 from curation.encoders.model_folders import DEFAULT_ENCODER
-from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.freezing import get_release, list_releases
 from curation.release.selection import Selection
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -27,7 +27,7 @@ from tests.curation.support.families import add_family, add_plain_family, add_va
 from tests.support.checkout import ROOT
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, model
+from tests.support.factories import add_anchor, freeze, model
 from tests.training.support.trainings import ask, count, read, train, write
 from training.encoder_run.training_run import request_training
 from training.finetune import feasibility
@@ -75,9 +75,9 @@ def test_a_training_takes_the_newest_release_or_the_one_named(
     project: Engine, recipe: Recipe
 ) -> None:
     with writing(project) as session:
-        create_release(session)
+        freeze(session)
         add_plain_family(session, 77, split=Split.TRAIN)
-        create_release(session)
+        freeze(session)
     runs = [ask(project, recipe), ask(project, recipe, release=1)]
     with reading(project) as session:
         assert [get_run(session, key).parameters["release"] for key in runs] == [2, 1]
@@ -184,7 +184,7 @@ OF_A_TEXT = 41 + MARKS
 def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
     before = read(project, plan)
     with writing(project) as session:
-        create_release(session)
+        freeze(session)
         after = plan(session)
     amount = before.amounts["A corpus"]
     assert amount[:3] == (18, 9, 36)
@@ -201,7 +201,7 @@ def test_the_plan_counts_each_source(engine: Engine) -> None:
         add_family(session, "It rains.", {"word": ["It may rain."]}, split=Split.TRAIN)
         add_plain_family(session, 9, split=Split.TEST, source="Held out")
         before = plan(session)
-        create_release(session, selection=Selection(("A corpus", "Source 0")))
+        freeze(session, selection=Selection(("A corpus", "Source 0")))
         after = plan(session)
     counts = {source: amount[:3] for source, amount in before.amounts.items()}
     assert counts == {"Source 0": (6, 3, 12), "Source 1": (4, 2, 8)}
