@@ -259,12 +259,10 @@ def apply(
     action = None
     with reading(engine) if dry_run else writing(engine) as session:
         found = trust(session, judge, sample=sample, types=names(types), precision=precision)
-        if dry_run:
-            by_type = count_trusted(session, found)
-        else:
-            who = reviewer_id(session, settings, reviewer)
-            matches, action = accept_trusted(session, found, reviewer_id=who)
-            by_type = matches.by_type
+        who = 0 if dry_run else reviewer_id(session, settings, reviewer)
+        by_type = count_trusted(session, found)
+    if not dry_run:
+        (by_type, _), action = accept_trusted(engine, found, reviewer_id=who)
     total = sum(by_type.values())
     verb = "Would accept" if dry_run else "Accepted"
     show(

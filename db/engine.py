@@ -169,7 +169,11 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 
 def write_in_pieces(
-    engine: Engine, rows: Iterable[_Row], write: Callable[[Session, list[_Row]], object]
+    engine: Engine,
+    rows: Iterable[_Row],
+    write: Callable[[Session, list[_Row]], object],
+    *,
+    first: int = 200,
 ) -> None:
     """Write any number of rows in short transactions, between which others can write.
 
@@ -179,8 +183,9 @@ def write_in_pieces(
     Args:
         write: writes some of the rows in the session given. The pieces are as large as can be
             written in `PIECE_SECONDS`.
+        first: the size of the first piece.
     """
-    left, size = iter(rows), 200
+    left, size = iter(rows), min(first, ROWS_AT_ONCE)
     while piece := list(islice(left, size)):
         with writing(engine) as session:
             session.connection()  # waits for others; what follows does not

@@ -17,6 +17,7 @@ from curation.review import deciding, discussing
 from curation.review.adjudication import ConflictOrder, GivenVerdict, shown_to_settle
 from curation.review.adjudication import conflicts as find_conflicts
 from curation.review.deciding import find_variant
+from curation.review.large_actions import undo_rest
 from curation.review.rules import Matches, apply_rule, find_matches, parse_rule
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types
@@ -202,9 +203,10 @@ def undo(home: Home, reviewer: str) -> Undone:
         undone = deciding.undo(session, reviewer_id=who.id)
         if undone is None:
             return Undone(0, None, None, "There is nothing left to undo.")
-        variant = session.get_one(Variant, undone.variant_id)
-        # Undoing a note or a mark undoes no decision, but counts as one action.
-        return Undone(undone.decisions or 1, undone.done.value, variant.uid, str(undone))
+        uid = session.get_one(Variant, undone.variant_id).uid
+    undone = undo_rest(home.engine, undone, reviewer_id=who.id)
+    # Undoing a note or a mark undoes no decision, but counts as one action.
+    return Undone(undone.decisions or 1, undone.done.value, uid, str(undone))
 
 
 class ByRule(NamedTuple):
@@ -243,15 +245,16 @@ def decide_by_rule(
             found = find_matches(session, parsed, types=types, reason=reason or None)
         return ByRule(parsed.text, found, None)
     with writing(home.engine) as session:
-        found, action = apply_rule(
-            session,
-            parsed,
-            verdict=verdict,
-            reviewer_id=reviewer_id(session, home.settings, reviewer),
-            reason=reason,
-            note=note,
-            types=types,
-        )
+        who = reviewer_id(session, home.settings, reviewer)
+    found, action = apply_rule(
+        home.engine,
+        parsed,
+        verdict=verdict,
+        reviewer_id=who,
+        reason=reason,
+        note=note,
+        types=types,
+    )
     return ByRule(parsed.text, found, action)
 
 

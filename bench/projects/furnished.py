@@ -15,7 +15,7 @@ from curation.review import deciding
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine
-from training.encoder_run.training_run import DEFAULT_SEED, request_training
+from training.encoder_run.training_run import DEFAULT_SEED, store_training
 from training.evaluation.figures import Part, count_part, sample
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import save_probe_cosines
@@ -34,7 +34,7 @@ def make_furnished(home: Path, *, variants: int) -> Engine:
         add_calls(session)
     release = create_release(engine, name="Bench").release
     with writing(engine) as session:
-        run = request_training(
+        run = store_training(
             session,
             release_number=release.number,
             recipe=Recipe(),

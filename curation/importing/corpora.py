@@ -5,10 +5,9 @@ any default training.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -32,7 +31,7 @@ from curation.review.rules import Applied, BulkRule, apply_rule, find_matches, p
 from curation.splits import in_pending_fifth, split_of
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now
-from db.engine import reading, writing
+from db.engine import reading, write_in_pieces, writing
 from db.execution import Result, RunContext
 from db.models import Anchor, ReviewerKind, Run, RunState, Source, Verdict
 from db.runs import list_runs
@@ -223,10 +222,6 @@ def _decide(
 # -- The run that loads a corpus, family by family, so that others can write meanwhile ------------
 
 
-AT_ONCE = 500
-"""Number of families per transaction, and thus the most that are repeated after a crash."""
-
-
 INSPECTED = 100
 """Number of recent runs to search, which include the newest one of each corpus."""
 
@@ -279,8 +274,8 @@ def work(context: RunContext) -> Result:
     accepted = 0
     if reviewer_id := context.parameters.get("accept_by"):
         context.progress(1, 1, "Accepting unflagged variants.")
-        with writing(context.engine) as session:
-            accepted = accept_unflagged(session, wanted.id, reviewer_id=reviewer_id).matches.total
+        done = accept_unflagged(context.engine, wanted.id, reviewer_id=reviewer_id)
+        accepted = done.matches.total
     if added.variants:
         start_measuring(context)
     return {"corpus": wanted.id, "source": wanted.source, "accepted": accepted, **added._asdict()}
@@ -291,10 +286,10 @@ def count_unflagged(session: Session, corpus_id: str) -> int:
     return find_matches(session, unflagged(corpus(corpus_id))).total
 
 
-def accept_unflagged(session: Session, corpus_id: str, *, reviewer_id: int) -> Applied:
+def accept_unflagged(engine: Engine, corpus_id: str, *, reviewer_id: int) -> Applied:
     """Accept the unflagged variants of a corpus, as one action of this reviewer."""
     rule = unflagged(corpus(corpus_id))
-    return apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
+    return apply_rule(engine, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
 
 
 def unflagged(wanted: Corpus) -> BulkRule:
@@ -306,18 +301,16 @@ def _add(context: RunContext, wanted: Corpus) -> Loaded:
     with writing(context.engine) as session:
         seed_taxonomy(session)
     with reading(context.engine) as session:
-        missing = iter(missing_families(session, wanted).items())
-    parts = []
-    while part := dict(islice(missing, AT_ONCE)):
-        parts.append(part)
+        missing = missing_families(session, wanted)
     added = Loaded(0, 0, 0)
-    total = sum(map(len, parts))
-    for part in parts:
-        context.update(added.anchors, total, f"Loading {wanted.source}.")
-        with writing(context.engine) as session:
-            more = add_families(session, wanted, part, run_id=context.run.id)
+
+    def add(session: Session, part: list[tuple[str, list[dict[str, Any]]]]) -> None:
+        nonlocal added
+        context.progress(added.anchors, len(missing), f"Loading {wanted.source}.")
+        more = add_families(session, wanted, dict(part), run_id=context.run.id)
         added = Loaded(*map(sum, zip(added, more, strict=True)))
-        context.beat()  # lets the heartbeat write between two parts
+
+    write_in_pieces(context.engine, missing.items(), add, first=20)
     with writing(context.engine) as session:
         more = add_what_is_new(session, wanted, run_id=context.run.id)
     return Loaded(*map(sum, zip(added, more, strict=True)))

@@ -21,6 +21,7 @@ from curation.project.settings import (
     active_encoder_id,
     get_setting,
     put_setting,
+    unfinished_actions,
 )
 from curation.taxonomy.project_types import all_types, needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
@@ -184,9 +185,13 @@ def open_project(settings: Settings, *, create: bool = True) -> Engine:
                 require_tables(engine)
             upgrade(engine)
             with reading(engine) as session:
-                outdated = needs_seeding(session)
+                outdated, interrupted = needs_seeding(session), unfinished_actions(session)
             if outdated:
                 with writing(engine) as session:
                     seed_taxonomy(session)
         guard(engine)
+        if interrupted:
+            from curation.review.large_actions import finish_interrupted  # noqa: PLC0415
+
+            finish_interrupted(engine)
         return engine

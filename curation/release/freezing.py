@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -92,6 +92,7 @@ def create_release(
     name: str = "",
     author_id: int | None = None,
     selection: Selection | None = None,
+    check: Callable[[Session, int], object] | None = None,
 ) -> Created:
     """Freeze the accepted variants of anchors in use as the newest release.
 
@@ -107,6 +108,8 @@ def create_release(
         name: at most 200 characters. It does not identify a release; the number and the hash do.
         selection: which accepted variants to include; default: `default_selection`. It is stored in
             the summary; the hash depends only on the contents.
+        check: takes the release's number for now, and may raise before it is published; then
+            nothing is left of it.
 
     Raises:
         HedgerowError: there is no such source, no accepted variant is selected, or the name is too
@@ -123,7 +126,11 @@ def create_release(
     _remove_abandoned(engine)
     release_id = _begin(engine, name=clean, author_id=author_id)
     try:
-        return _publish(engine, release_id, _write(engine, release_id, selection))
+        values = _write(engine, release_id, selection)
+        if check is not None:
+            with reading(engine) as session:
+                check(session, session.get_one(Release, release_id).number)
+        return _publish(engine, release_id, values)
     except BaseException:
         _remove(engine, release_id)
         raise
@@ -164,7 +171,7 @@ def _begin(engine: Engine, *, name: str, author_id: int | None) -> int:
             "name": name,
             "author_id": author_id,
             "content_hash": "",
-            "summary": {"host": socket.gethostname(), "pid": os.getpid()},
+            "summary": _process(),
         }
         stored = insert(Release).values(**values).returning(col(Release.id))
         return connection.execute(stored).scalar_one()
@@ -190,7 +197,7 @@ def _write(engine: Engine, release_id: int, selection: Selection) -> dict[str, A
         accepted = count_accepted(session, Selection(selection.sources))
         if not tally.variants:
             raise HedgerowError(_nothing(selection, accepted))
-        return {
+        values: dict[str, Any] = {
             "content_hash": content_hash(lines),
             "summary": release_summary(connection, tally, selection.sources)
             | {
@@ -200,6 +207,15 @@ def _write(engine: Engine, release_id: int, selection: Selection) -> dict[str, A
             },
             "taxonomy": taxonomy_snapshot(connection),
         }
+    process = {"summary": values["summary"] | _process()}
+    with writing(engine) as session:
+        session.get_one(Release, release_id).sqlmodel_update(values | process)
+    return values
+
+
+def _process() -> dict[str, Any]:
+    """What tells whether the process that writes a release still runs."""
+    return {"host": socket.gethostname(), "pid": os.getpid()}
 
 
 def _insert(session: Session, items: list[dict[str, Any]]) -> None:
@@ -445,12 +461,12 @@ def published() -> Select[Release]:
 
 
 def get_release(session: Session, number: int | None = None) -> Release:
-    """Return the release with this number; default: the newest.
+    """Return the release with this number, even if it is not published; default: the newest.
 
     Raises:
         NoSuchRelease: there is no such release.
     """
-    query = _newest() if number is None else published().where(col(Release.number) == number)
+    query = _newest() if number is None else select(Release).where(col(Release.number) == number)
     release = session.execute(query).scalar()
     if release is not None:
         return release

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Engine, Row, Select, func, or_, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -23,15 +23,14 @@ from curation.decisions.storing import RULE, bulk_store_decisions
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.opinions import OpinionClause, find_judge, opinion_clause
 from curation.project.settings import active_encoder_id
+from curation.review.large_actions import whole_action
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from db.columns import Columns, now
+from db.engine import reading, write_in_pieces
 from db.errors import HedgerowError
 from db.models import Anchor, Diagnostic, Source, Status, TeamRole, Variant, VariantCosine, Verdict
-
-BLOCK = 10_000
-"""Number of decisions inserted at once."""
 
 MAX_RULE = 500
 """Longest rule, in characters. It is stored in the note of every decision that it makes."""
@@ -260,7 +259,7 @@ def find_matches(
 
 
 def apply_rule(
-    session: Session,
+    engine: Engine,
     rule: BulkRule,
     *,
     verdict: Verdict,
@@ -272,7 +271,8 @@ def apply_rule(
     """Accept or reject every pending variant that the rule matches, as one action.
 
     The note of each decision is the rule's text, followed by ``note``. All decisions share one
-    action id, so that one undo reverses them all.
+    action id, so that one undo reverses them all. They are stored in pieces; a variant that
+    somebody decides on meanwhile is left to them.
 
     Args:
         types: as in `find_matches`.
@@ -281,16 +281,17 @@ def apply_rule(
         HedgerowError: a type, source, judge or reason is unknown; the reason does not apply to all
             matching types; or the user is not a lead.
     """
-    require(TeamRole.LEAD, session)
+    require(TeamRole.LEAD)
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
-    _check_names(session, rule, types)
-    unmeasured = _count_unmeasured(session, rule, types)
-    wanted = select(col(Variant.id), col(Variant.version), col(Variant.type_id))
-    query = _matching(session, rule, types, wanted).order_by(col(Variant.id))
-    found = session.execute(query).all()
-    if verdict == Verdict.REJECT:
-        _check_reason(session, reason, {row[2] for row in found})
+    with reading(engine) as session:
+        _check_names(session, rule, types)
+        unmeasured = _count_unmeasured(session, rule, types)
+        wanted = select(col(Variant.id), col(Variant.version), col(Variant.type_id))
+        query = _matching(session, rule, types, wanted).order_by(col(Variant.id))
+        found = session.execute(query).all()
+        if verdict == Verdict.REJECT:
+            _check_reason(session, reason, {row.type_id for row in found})
     if not found:
         return Applied(Matches({}, unmeasured), None)
     action_id = str(uuid.uuid4())
@@ -302,13 +303,19 @@ def apply_rule(
         "action_id": action_id,
         "decided_at": now(),  # one for the whole action
     }
-    for start in range(0, len(found), BLOCK):
-        rows = [
-            {"variant_id": variant_id, "variant_version": version} | shared
-            for variant_id, version, _ in found[start : start + BLOCK]
-        ]
-        bulk_store_decisions(session, rows)
-    return Applied(Matches(dict(Counter(row[2] for row in found)), unmeasured), action_id)
+    by_type: Counter[str] = Counter()
+
+    def decide(session: Session, rows: list[Row[int, int, str]]) -> None:
+        seen = {row.id: row.version for row in rows}
+        still = _pending(wanted.where(col(Variant.id).in_(seen)), ()).with_for_update()
+        same = [row for row in session.execute(still) if row.version == seen[row.id]]
+        decisions = [{"variant_id": row.id, "variant_version": row.version} for row in same]
+        bulk_store_decisions(session, [one | shared for one in decisions])
+        by_type.update(row.type_id for row in same)
+
+    with whole_action(engine, action_id, reviewer_id=reviewer_id):
+        write_in_pieces(engine, found, decide)
+    return Applied(Matches(dict(by_type), unmeasured), action_id if by_type else None)
 
 
 def _check_names(session: Session, rule: BulkRule, types: Collection[str]) -> None:

@@ -1,7 +1,7 @@
 """Undo a reviewer's actions by adding rows, so that nothing is deleted."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from curation.decisions.history import not_retracted
 from curation.decisions.notes import latest_note, retract_note
 from curation.decisions.reviewers import is_by, person_id_now, shown_name
 from curation.decisions.shown_card import quoted
-from curation.decisions.storing import StatusChange, bulk_store_decisions
+from curation.decisions.storing import StatusChange, bulk_store_decisions, rows_with
 from curation.decisions.variant_rows import PERSON
 from curation.editing.cues import restore_cues
 from curation.review.discussing import latest_mark, undo_mark
@@ -31,6 +31,9 @@ from db.models import (
     Variant,
     Verdict,
 )
+
+AT_ONCE = 500
+"""Number of decisions that are undone in one transaction."""
 
 
 class Done(StrEnum):
@@ -65,6 +68,8 @@ class Undone(NamedTuple):
         decisions: number of retracted decisions; 0 for a note or a mark.
         variants: number of variants, with an edited one and its child counted once.
         action_id: the action of the decisions; '' for a note or a mark.
+        left: the action is so large that the rest of it is still to be undone, by
+            ``curation.review.large_actions.undo_rest``.
     """
 
     variant_id: int
@@ -74,6 +79,7 @@ class Undone(NamedTuple):
     variants: int
     changes: tuple[StatusChange, ...]
     action_id: str
+    left: bool = False
 
     def __str__(self) -> str:
         """One sentence about it."""
@@ -140,46 +146,61 @@ def _moment(done: Note | DiscussMark | Decision) -> datetime:
 
 
 def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Undone:
-    """Retract all decisions of one action. The text of an edit becomes a draft in the editor.
+    """Retract the decisions of one action. The text of an edit becomes a draft in the editor.
+
+    Of a large action, the first decisions are retracted (see ``Undone.left``).
 
     Raises:
         HedgerowError: this reviewer has no such action, or it has been undone already.
     """
-    decisions = session.execute(
-        select(Decision, col(Variant.version))
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .where(
-            col(Decision.action_id) == action_id,
-            is_by(session, Decision.reviewer_id, reviewer_id),
-            not_retracted(),
-        )
-        .order_by(col(Decision.id))
-    ).all()
+    query = select(Decision).where(
+        col(Decision.action_id) == action_id,
+        is_by(session, Decision.reviewer_id, reviewer_id),
+        not_retracted(),
+    )
+    query = query.order_by(col(Decision.id)).limit(AT_ONCE + 1)
+    decisions = session.execute(query).scalars().all()
     if not decisions:
         raise HedgerowError(
             f"This reviewer has no action '{action_id}' to undo; it may have been undone already."
         )
-    first = decisions[0][0]
+    first = decisions[0]
     done = _done(session, first)
     if done is Done.CUE or (first.verdict == Verdict.EDIT and done is not Done.RETYPE):
         _keep_edit(session, first, reviewer_id=reviewer_id)
+    some, left = decisions[:AT_ONCE], len(decisions) > AT_ONCE
+    variants = len(some) - sum(decision.verdict == Verdict.EDIT for decision in some)
     action = str(uuid.uuid4())
+    changes = retract(session, [d.id for d in some], reviewer_id=reviewer_id, action_id=action)
+    restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
+    text = session.get_one(Variant, first.variant_id).text
+    return Undone(
+        first.variant_id, text, done, len(some), variants, tuple(changes), action_id, left
+    )
+
+
+def retract(
+    session: Session, decision_ids: Sequence[int], *, reviewer_id: int, action_id: str = ""
+) -> list[StatusChange]:
+    """Retract these decisions, as one action."""
+    action = action_id or str(uuid.uuid4())
+    query = (
+        select(col(Decision.id), col(Decision.variant_id), col(Variant.version))
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .where(not_retracted())
+    )
     rows = [
         {
-            "variant_id": decision.variant_id,
+            "variant_id": variant_id,
             "variant_version": version,
             "reviewer_id": reviewer_id,
             "verdict": Verdict.RETRACT,
             "action_id": action,
-            "retracts_id": decision.id,
+            "retracts_id": key,
         }
-        for decision, version in decisions
+        for key, variant_id, version in rows_with(session, query, col(Decision.id), decision_ids)
     ]
-    variants = len(rows) - sum(decision.verdict == Verdict.EDIT for decision, _ in decisions)
-    changes = bulk_store_decisions(session, rows)
-    restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
-    text = session.get_one(Variant, first.variant_id).text
-    return Undone(first.variant_id, text, done, len(rows), variants, tuple(changes), action_id)
+    return bulk_store_decisions(session, rows)
 
 
 def _keep_edit(session: Session, first: Decision, *, reviewer_id: int) -> None:

@@ -239,7 +239,7 @@ ACTIONS: dict[str, tuple[Face, Face, Face | None]] = {
         lambda project: project.set_quota("Ada", 20),
     ),
     "freeze a release": (
-        freeze,
+        press_freeze,
         lambda: ask("release", "create", "--name", "second"),
         lambda project: project.release("second"),
     ),

@@ -159,7 +159,12 @@ def draw_sample(session: Session, request: SampleRequest) -> Sample:
     return store_sample(session, request, pick_sample(session, request))
 
 
+def engine_of(session: Session) -> Engine:
+    """The session's database, for functions with transactions of their own, after a commit."""
+    session.commit()
+    return cast(Engine, session.get_bind())
+
+
 def freeze(session: Session, **more: Any) -> Created:
     """Create a release of everything in the session, which is committed first."""
-    session.commit()
-    return create_release(cast(Engine, session.get_bind()), **more)
+    return create_release(engine_of(session), **more)

@@ -42,7 +42,7 @@ from db.models import (
 from db.runs import create_run
 from tests.support.factories import freeze, person
 from tests.support.hostile import HUGE, stored
-from training.encoder_run.training_run import request_training
+from training.encoder_run.training_run import store_training
 from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines
@@ -202,7 +202,7 @@ def _ended(run: Run, state: RunState, message: str) -> None:
 def _training(session: Session, texts: list[str]) -> None:
     """A finished training run with metrics for all variants and for pairs of these texts."""
     recipe = Recipe(batch_size=2)  # so few families have both sides
-    run = request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
+    run = store_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
     named = run.parameters["recipe"] | {"base_encoder": texts[2]}  # such a folder may vanish
     run.parameters = run.parameters | {"recipe": named}
     _ended(run, RunState.DONE, "Done.")

@@ -28,7 +28,7 @@ from db.settings import Settings
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import freeze, model, person
+from tests.support.factories import engine_of, freeze, model, person
 from tests.training.support.trainings import FAMILIES, ask, read, train
 from training.data.families import (
     composition,
@@ -509,7 +509,7 @@ def test_every_text_with_a_role_comes_from_the_release_and_the_others_are_retent
             missing = missing_families(session, corpus)
             add_families(session, corpus, dict([*missing.items()][:15]), run_id=run.id)
         ada, rule = person(session), parse_rule("levenshtein > 0")
-        apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+        apply_rule(engine_of(session), rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
         session.execute(update(Anchor).values(split=Split.TRAIN))
         freeze(session)
     made: list[dict[str, Any]] = []

@@ -14,13 +14,12 @@ from sqlalchemy.orm import Session
 from curation.actions import Action, OpenProject, Request
 from curation.anchors.revisions import sources_in_use
 from curation.formatting import duration
-from curation.release.freezing import create_release
 from db import LARGEST_NUMBER
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run
 from training.data.families import Composition, composition, composition_now
-from training.encoder_run.training_run import DEFAULT_SEED, check_training, request_training
+from training.encoder_run.training_run import DEFAULT_SEED, request_training
 from training.finetune.feasibility import TimeEstimate, estimate, left_by
 from training.finetune.inputs import with_full_paths
 from training.models.display_names import short_name
@@ -175,26 +174,21 @@ def _composed(session: Session, data: TrainingPlan) -> Composition:
 
 
 def store(project: OpenProject, request: Train) -> Stored:
-    """Store a training run, and before the first one without a release, a release.
+    """Store a training run.
 
     Raises:
-        HedgerowError: as in ``plan``, ``request_training`` and ``create_release``.
+        HedgerowError: as in ``plan`` and ``request_training``.
     """
     with writing(project.engine) as session:
-        data = data_of(session, request.release)
-        recipe, why = request.recipe_on(data)
-        check_training(session, recipe, seed=request.seed)
+        recipe, why = request.recipe_on(data_of(session, request.release))
         author_id = project.author(session)
-    if data.release is None:
-        create_release(project.engine, author_id=author_id)
-    with writing(project.engine) as session:
-        run = request_training(
-            session,
-            release_number=request.release,
-            seed=request.seed,
-            recipe=recipe,
-            requested_by=author_id,
-        )
+    run = request_training(
+        project.engine,
+        release_number=request.release,
+        seed=request.seed,
+        recipe=recipe,
+        requested_by=author_id,
+    )
     return Stored(run, recipe, [*[why] * bool(why), *cautions(recipe)])
 
 

@@ -12,7 +12,7 @@ from sqlmodel import col
 from curation.encoders.loading import check_encoder, fingerprint
 from curation.encoders.model_folders import require_files
 from curation.encoders.registered import register_encoder
-from curation.release.freezing import get_release
+from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
@@ -41,6 +41,39 @@ DEFAULT_SEED = 42
 
 
 def request_training(
+    engine: Engine,
+    *,
+    release_number: int | None,
+    recipe: Recipe,
+    seed: int,
+    requested_by: int | None,
+) -> Run:
+    """Store a run as ``store_training`` does; if there is no release yet, create one first.
+
+    Raises:
+        HedgerowError: as in ``store_training`` and ``create_release``. Nothing is stored.
+    """
+    with reading(engine) as session:
+        is_first = release_number is None and not list_releases(session)
+        if is_first:
+            check_training(session, recipe, seed=seed)
+    if is_first:
+
+        def check(session: Session, number: int) -> None:
+            require_enough(session, plan(session, number), recipe, seed=seed)
+
+        create_release(engine, author_id=requested_by, check=check)
+    with writing(engine) as session:
+        return store_training(
+            session,
+            release_number=release_number,
+            recipe=recipe,
+            seed=seed,
+            requested_by=requested_by,
+        )
+
+
+def store_training(
     session: Session,
     *,
     release_number: int | None,

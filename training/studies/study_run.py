@@ -168,7 +168,7 @@ def _afterwards(
 
 def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) -> dict[str, Any]:
     """Store the training run of an arm. Returns the values for the study's run."""
-    child = training_run.request_training(
+    child = training_run.store_training(
         session,
         release_number=arm.plan.release,
         recipe=arm.recipe,

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
+from sqlalchemy.orm import Session
+
 from curation.decisions.history import history
 from curation.decisions.storing import StatusChange
 from curation.diagnostics.opinions import GivenOpinion
@@ -22,6 +24,7 @@ from curation.review.drafts import (
     DraftKind,
 )
 from curation.review.edit_preview import preview_edit
+from curation.review.large_actions import undo_rest
 from curation.review.queue import Queue
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
@@ -261,9 +264,11 @@ class ReviewState(Editors):
                 undone = retract(session, reviewer_id=self.reviewer_id)
                 if undone is None:
                     return False
-                self.worked(session, undone.changes)
-                if self.selection is not None:
-                    self.selection.reopened(session, undone.changes)
+                self._reopened(session, undone)
+            if undone.left:  # a rule over thousands of variants
+                undone = undo_rest(self.engine, undone, reviewer_id=self.reviewer_id)
+                with reading(self.engine) as session:
+                    self._reopened(session, undone)
         except HedgerowError as error:
             self.say(str(error), warn=True)
             return False
@@ -274,6 +279,11 @@ class ReviewState(Editors):
         self.skipped.discard(undone.variant_id)
         self.say(str(undone))
         return True
+
+    def _reopened(self, session: Session, undone: Undone) -> None:
+        self.worked(session, undone.changes)
+        if self.selection is not None:
+            self.selection.reopened(session, undone.changes)
 
     # -- writing -----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.decisions.coefficients import CONFIDENCE, Estimate, Estimates, with_kappa
@@ -327,14 +328,14 @@ def _why(found: Calibration, figures: JudgeFigures, types: Sequence[str]) -> str
     return f"Blind sample {found.sample.id}: {'; '.join(facts)}."
 
 
-def accept_trusted(session: Session, found: Trust, *, reviewer_id: int) -> Applied:
+def accept_trusted(engine: Engine, found: Trust, *, reviewer_id: int) -> Applied:
     """Accept every pending variant that the rule matches. One undo takes this back.
 
     Raises:
         HedgerowError: as in ``curation.review.rules.apply_rule``.
     """
     return apply_rule(
-        session,
+        engine,
         found.rule,
         verdict=Verdict.ACCEPT,
         reviewer_id=reviewer_id,

@@ -5,7 +5,7 @@ import streamlit as st
 from curation.corpora.corpus import Corpus
 from curation.formatting import counted, duration
 from curation.importing import corpora as loading
-from curation.review.deciding import retract_action
+from curation.review.large_actions import undo_action
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs
@@ -115,7 +115,7 @@ def _accept(corpus: Corpus, number: int) -> None:
     reviewer_id = current_user.reviewer_id()
     assert reviewer_id is not None  # the button is only shown to a reviewer
     with st.spinner(f"Accepting {counted(number, 'variant')}."):
-        done = open_project.tell(loading.accept_unflagged, corpus.id, reviewer_id=reviewer_id)
+        done = loading.accept_unflagged(open_project.engine(), corpus.id, reviewer_id=reviewer_id)
     count_cache.forget()
     if done.action_id is not None:  # otherwise this is a second click
         st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)
@@ -134,7 +134,7 @@ def _message(corpus: Corpus) -> None:
 
 def _undo() -> None:
     corpus_id, action_id, reviewer_id = st.session_state.pop(_ACCEPTED)
-    undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
+    undone = undo_action(open_project.engine(), action_id, reviewer_id=reviewer_id)
     count_cache.forget()
     message = f"Undid {counted(undone.decisions, 'acceptance')}. These variants are pending again."
     st.session_state[_MESSAGE] = (corpus_id, message)

@@ -11,7 +11,7 @@ from curation.diagnostics import distributions
 from curation.diagnostics.queue_order import KIND as REORDER
 from curation.overview.project_settings import change_threshold
 from curation.project.settings import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.review.deciding import retract_action
+from curation.review.large_actions import undo_action
 from curation.review.rules import apply_rule, of_source, parse_rule
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
@@ -216,8 +216,8 @@ def _reject(scope: distributions.Scope, threshold: int, reason: str) -> None:
     rule = parse_rule(f"levenshtein > {threshold}")
     if scope.source_id is not None:
         rule = of_source(rule, open_project.ask(sources_in_use)[scope.source_id])
-    done = open_project.tell(
-        apply_rule,
+    done = apply_rule(
+        open_project.engine(),
         rule,
         verdict=Verdict.REJECT,
         reviewer_id=reviewer_id,
@@ -232,7 +232,7 @@ def _reject(scope: distributions.Scope, threshold: int, reason: str) -> None:
 
 def _undo() -> None:
     action_id, reviewer_id = st.session_state.pop(REJECTED)
-    undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
+    undone = undo_action(open_project.engine(), action_id, reviewer_id=reviewer_id)
     count_cache.forget()
     st.session_state[SHOWN] = f"Undid {undone.decisions:,} rejections."
 

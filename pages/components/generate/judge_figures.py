@@ -20,7 +20,7 @@ from curation.review.calibration.figures import (
     count_trusted,
     trust,
 )
-from curation.review.undo import retract_action
+from curation.review.large_actions import undo_action
 from db.models import Verdict
 from pages.components.shared.charts import grammar, plot
 from pages.components.shared.charts.palette import palette
@@ -220,7 +220,7 @@ def _accept(name: str, sample: int, precision: float) -> None:
     assert reviewer_id is not None  # the button is only shown to a reviewer
     with error_messages.kept_for(_PROBLEM):
         plan = open_project.ask(trust, name, sample=sample, precision=precision)
-        done = open_project.tell(accept_trusted, plan, reviewer_id=reviewer_id)
+        done = accept_trusted(open_project.engine(), plan, reviewer_id=reviewer_id)
         count_cache.forget()
         st.session_state[_MESSAGE] = f"Accepted {done.matches.total:,} variants."
         if done.action_id is not None:
@@ -230,7 +230,7 @@ def _accept(name: str, sample: int, precision: float) -> None:
 def _undo() -> None:
     action_id, reviewer_id = st.session_state.pop(_DONE)
     with error_messages.kept_for(_PROBLEM):
-        undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
+        undone = undo_action(open_project.engine(), action_id, reviewer_id=reviewer_id)
         count_cache.forget()
         st.session_state[_MESSAGE] = f"Undid {undone.decisions:,} decisions."
 

@@ -61,7 +61,15 @@ from db.models import (
     Verdict,
 )
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, freeze, person
+from tests.support.factories import (
+    TEXTS,
+    add_anchor,
+    add_family,
+    add_variant,
+    engine_of,
+    freeze,
+    person,
+)
 
 
 @pytest.fixture
@@ -456,7 +464,7 @@ def test_a_rule_over_pending_variants_counts_as_the_second_look(session: Session
     correct(session, ada)
     rule = parse_rule("levenshtein < 1000")
     assert find_matches(session, rule).total == 7
-    apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+    apply_rule(engine_of(session), rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
     assert set(standings(session).values()) == {(Status.ACCEPTED, False)}
 
 

@@ -61,7 +61,7 @@ from db.models import (
 )
 from db.runs import create_run
 from tests.support.databases import Copies, both_databases, opened
-from tests.support.factories import add_family, person
+from tests.support.factories import add_family, engine_of, person
 
 SECOND = STARTER.second_reviewer
 WITHOUT = STARTER._replace(second_reviewer="", second_types=())
@@ -177,7 +177,7 @@ def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_restores_them(
     measure_variants(session, [v.id for v in add_family(session, "The lamp is lit.").values()])
     ada, before = person(session, "Ada"), statuses(session)
     rule = corpora.unflagged(corpus)
-    applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+    applied = apply_rule(engine_of(session), rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
     assert applied.matches.total > 100
     query = (
         select(col(Source.name))

@@ -53,7 +53,7 @@ from db.errors import HedgerowError
 from db.models import Answer, Decision, PromptVersion, Split, Variant, Verdict
 from tests.curation.generation.conftest import Runs, Serve
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, add_family, add_variant, model, person
+from tests.support.factories import add_anchor, add_family, add_variant, engine_of, model, person
 
 HOSTILE = "Say {types}, {text} and **<b>bold</b>** to {examples}."
 NEGATIONS = types_of("negation", TAXONOMY)
@@ -193,7 +193,7 @@ def test_nobody_has_read_what_a_rule_accepted(engine: Engine) -> None:
     with writing(engine) as session:
         by_rule, ada = variant(session, 1), person(session)
         rule = parse_rule("source = test")
-        done = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+        done = apply_rule(engine_of(session), rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
         assert done.matches.total == 1
         with pytest.raises(HedgerowError, match="no person"):
             choose_examples(session, "negation", 3)

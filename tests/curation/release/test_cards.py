@@ -47,7 +47,7 @@ from tests.curation.support.deciding import MOMENT, accept, edit, reject
 from tests.curation.support.exported import body, contents, opened, ten_anchors
 from tests.curation.support.families import add_plain_family, add_variant, decide
 from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, freeze, model, person
+from tests.support.factories import add_anchor, engine_of, freeze, model, person
 from tests.support.factories import add_family as add_full
 
 
@@ -265,7 +265,7 @@ def reported(engine: Engine) -> Reported:
         deciding.accept(session, shown_to_settle(session, second["affixal"].uid), reviewer_id=cleo)
         measure_variants(session, [one["negated_antonym"].id for one in (first, second)])
         rule, types = parse_rule("levenshtein < 40"), ("negated_antonym",)
-        apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=cleo, types=types)
+        apply_rule(engine_of(session), rule, verdict=Verdict.ACCEPT, reviewer_id=cleo, types=types)
         release = freeze(session, name=HOSTILE).release
         return engine, release, report(session, release)
 

@@ -39,7 +39,7 @@ from db.models import (
 )
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide
 from tests.support.databases import both_databases, start_over
-from tests.support.factories import add_anchor, freeze, model, person
+from tests.support.factories import add_anchor, engine_of, freeze, model, person
 
 
 def items(session: Session, release: Release) -> dict[str, ReleaseItem]:
@@ -107,7 +107,10 @@ def test_no_person_has_read_variants_accepted_only_by_a_rule(session: Session) -
     variants = [add_variant(session, anchor, "verbal", text) for text in texts]
     measure_variants(session, [variant.id for variant in variants])
     rule, ada = parse_rule("levenshtein >= 0"), person(session)
-    assert apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada).matches.total == 4
+    assert (
+        apply_rule(engine_of(session), rule, verdict=Verdict.ACCEPT, reviewer_id=ada).matches.total
+        == 4
+    )
     decide(session, variants[0], person(session, "Ben"))
     release = freeze(session).release
     found = {

@@ -17,6 +17,7 @@ from curation.decisions.storing import compute_standing
 from curation.editing.anchors import correct_anchor
 from curation.review import deciding
 from curation.review.adjudication import shown_to_settle
+from curation.review.large_actions import undo_rest
 from curation.review.undo import Undone
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -117,7 +118,8 @@ class Desk:
         self.write(Session.execute, update(Lease).values(until=datetime(2020, 1, 1, tzinfo=UTC)))
 
     def undo(self, who: Who = "Ada", **more: Any) -> Undone | None:
-        return self.write(deciding.undo, reviewer_id=self.who(who), **more)
+        undone = self.write(deciding.undo, reviewer_id=self.who(who), **more)
+        return undone and undo_rest(self.engine, undone, reviewer_id=self.who(who))
 
     def undone(self, who: Who = "Ada") -> Undone:
         """What an undo took back, where there is something to undo."""

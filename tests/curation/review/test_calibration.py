@@ -229,7 +229,7 @@ def test_only_types_that_qualify_are_accepted_and_undone_together(judged: Desk) 
     before = judged.standings()
     found = judged.read(trust, NAME, precision=0.5)
     assert found.types == ("verbal",) and judged.read(count_trusted, found) == {"verbal": 6}
-    done = judged.write(accept_trusted, found, reviewer_id=judged.who("Ada"))
+    done = accept_trusted(judged.engine, found, reviewer_id=judged.who("Ada"))
     assert (done.matches.by_type, done.matches.unmeasured) == ({"verbal": 6}, 0)
     (note,) = {row.note for row in judged.rows(Decision) if row.action_id == done.action_id}
     for fact in ("Rule: accepted by", NAME, "100.0%", "54.1%", "6 accepted"):

@@ -281,7 +281,7 @@ def test_decisions_are_counted_by_type_without_what_was_undone(twelve: Desk) -> 
     twelve.decide("Ada", PIER, Verdict.EDIT)
     twelve.write(measure_variants, [4, 11, 18])
     rule = parse_rule("levenshtein < 100")
-    applied = twelve.write(apply_rule, rule, verdict=A, reviewer_id=ada, types=["lexical"])
+    applied = apply_rule(twelve.engine, rule, verdict=A, reviewer_id=ada, types=["lexical"])
     assert applied.matches.total == 3
     decide(twelve, twelve.write(model), BRIDGE)
     found = figures(twelve)

@@ -23,7 +23,7 @@ from curation.diagnostics.model_verdicts import apply_switch, plan_switch
 from curation.editing.anchors import correct_anchor
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
-from curation.review import deciding, rules
+from curation.review import deciding
 from curation.review.adjudication import contested
 from curation.review.queue import Order, Queue, among, count_left, next_variant, status_counts
 from curation.review.rules import (
@@ -55,7 +55,17 @@ from db.models import (
 from db.settings import Settings
 from tests.curation.review.desk import VERBAL, WORD, A, Desk, E, R, refused
 from tests.support.databases import both_databases
-from tests.support.factories import TEXTS, add_anchor, add_family, add_opinion, judge, model, person
+from tests.support.dying import small_pieces
+from tests.support.factories import (
+    TEXTS,
+    add_anchor,
+    add_family,
+    add_opinion,
+    engine_of,
+    judge,
+    model,
+    person,
+)
 
 PEOPLE = ("Ada", "Bert", "Cleo", "Dora")
 DECISIONS = "accept reject edit retype undo".split() * 4
@@ -126,7 +136,7 @@ class History:
             "cue": lambda: deciding.edit(session, card, **mine, cue=cue),
             "undo": lambda: deciding.undo(session, **mine),
             "family": lambda: deciding.reject_family(session, card, **mine),
-            "rule": lambda: apply_rule(session, rule, verdict=A, **mine, types=["word"]),
+            "rule": lambda: apply_rule(engine_of(session), rule, verdict=A, **mine, types=["word"]),
             "correct": lambda: correct(session, variant.anchor_id, who),
             "retire": lambda: setattr(variant, "retired", not variant.retired),
             "opinion": lambda: self.give_opinion(session, variant),
@@ -438,7 +448,7 @@ def matches(desk: Desk, rule: str, **more: object) -> Matches:
 
 def apply(desk: Desk, rule: str, verdict: Verdict = A, **more: object) -> Applied:
     ann = desk.who("Ann")
-    return desk.write(apply_rule, parse_rule(rule), verdict=verdict, reviewer_id=ann, **more)
+    return apply_rule(desk.engine, parse_rule(rule), verdict=verdict, reviewer_id=ann, **more)
 
 
 def statuses(desk: Desk) -> list[Status]:
@@ -499,7 +509,7 @@ def test_only_pending_variants_in_use_match_and_those_of_a_type_if_asked_for(
 def test_all_decisions_share_one_action_and_one_undo(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "BLOCK", 7)  # several blocks
+    small_pieces(monkeypatch, 7)
     desk, rule = Desk(engine), "levenshtein > 60"
     ids = desk.write(add_variants, 30)
     desk.write(measure, ids[:20], levenshtein=70)

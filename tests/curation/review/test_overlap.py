@@ -87,7 +87,7 @@ def test_settlements_rules_and_own_texts_are_not_votes(desk: Desk) -> None:
     desk.settle("Bert", VERBAL)
     desk.settle("Cleo", VERBAL)
     rule = parse_rule("source = test")
-    desk.write(apply_rule, rule, verdict=A, reviewer_id=ada, types=["lexical"])
+    apply_rule(desk.engine, rule, verdict=A, reviewer_id=ada, types=["lexical"])
     decide(desk, "Bert", LEXICAL)
     own = {"anchor_id": 1, "type_id": "verbal", "text": "The bridge was never safe."}
     decide(desk, "Bert", desk.write(write_variant, **own, reviewer_id=ada).variant.id)

@@ -45,7 +45,7 @@ from db.settings import load_settings
 from tests.curation.review.desk import VERBAL, A, Desk, R, refused
 from tests.support.checkout import ROOT
 from tests.support.databases import Fill, both_databases
-from tests.support.factories import add_family, freeze, person
+from tests.support.factories import add_family, engine_of, freeze, person
 from tests.support.write_functions import stand_ins, write_functions
 from training.benchmarks.sources import keep_data
 from training.runs.kinds import cancel_run
@@ -150,7 +150,7 @@ OF_LEADS: dict[str, Act] = {
         reviewer_id=ids[TeamRole.REVIEWER],
     ),
     "decide by a rule": lambda s, ids: apply_rule(
-        s, parse_rule("source = test"), verdict=A, reviewer_id=ids[TeamRole.REVIEWER]
+        engine_of(s), parse_rule("source = test"), verdict=A, reviewer_id=ids[TeamRole.REVIEWER]
     ),
     "correct an anchor": lambda s, ids: correct_anchor(
         s,

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 from streamlit.testing.v1 import AppTest
 
+from curation.release.freezing import list_releases
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
@@ -24,7 +25,7 @@ from tests.curation.support.families import add_plain_family
 from tests.pages.looks import opened
 from tests.support.databases import Fill
 from tests.support.factories import freeze
-from training.encoder_run.training_run import request_training
+from training.encoder_run.training_run import store_training
 from training.evaluation.figures import Part
 from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import add_own_probe, own_probes, save_probe_cosines
@@ -90,7 +91,9 @@ def stored_run(
     seed: int = 1,
 ) -> int:
     with writing(engine) as session:
-        run = request_training(
+        if not list_releases(session):
+            freeze(session)
+        run = store_training(
             session, release_number=None, recipe=recipe or Recipe(), seed=seed, requested_by=None
         )
         moment = now()

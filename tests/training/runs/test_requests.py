@@ -29,7 +29,7 @@ from tests.support.checkpoints import checkpoint
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, freeze, model
 from tests.training.support.trainings import ask, count, read, train, write
-from training.encoder_run.training_run import request_training
+from training.encoder_run.training_run import store_training
 from training.finetune import feasibility
 from training.finetune.curves import PACE, STEP
 from training.finetune.feasibility import (
@@ -162,7 +162,8 @@ def test_a_training_may_be_on_the_variants_of_some_writers_alone(
                 variant = add_variant(session, anchor, kind, f"Gate {number} is {how} old.")
                 variant.provider = "rules"
                 decide(session, variant, model(session))
-        run = request_training(
+        freeze(session)
+        run = store_training(
             session,
             release_number=None,
             recipe=recipe,

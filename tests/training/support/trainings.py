@@ -118,11 +118,10 @@ def add_families(session: Session) -> None:
 
 
 def ask(engine: Engine, recipe: Recipe, *, release: int | None = None, seed: int = 1) -> int:
-    with writing(engine) as session:
-        run = request_training(
-            session, release_number=release, recipe=recipe, seed=seed, requested_by=None
-        )
-        return run.id
+    run = request_training(
+        engine, release_number=release, recipe=recipe, seed=seed, requested_by=None
+    )
+    return run.id
 
 
 def change_recipe(engine: Engine, run_id: int, **change: object) -> None:
