@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Engine, delete, select, text
+from sqlalchemy import Engine, delete, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlmodel import col
 
@@ -31,17 +31,20 @@ from bench.projects.synthetic import make_project
 from curation.decisions import people
 from curation.decisions.reviewers import ensure_reviewer
 from curation.diagnostics import queue_order
+from curation.encoders.loading import fingerprint
+from curation.encoders.registered import encoder_source
 from curation.overview.project_settings import change_threshold, open_project
+from curation.project.settings import DEFAULT_ENCODER
 from curation.review import deciding
 from curation.upkeep.copying import copy_database
 from db.engine import create_engine, reading, writing
-from db.models import Anchor, Diagnostic, Status, Variant, VariantCosine
+from db.models import Anchor, Diagnostic, Encoder, Status, Variant, VariantCosine
 from db.settings import Settings
 from hedgerow.home import home_of
 
 LIMIT_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
-UNMEASURED = 40_000
+UNMEASURED = 20_000
 """How many variants have to be measured again."""
 
 Work = Callable[[hedgerow.Project, Engine], object]
@@ -70,6 +73,11 @@ def _assign(project: hedgerow.Project, engine: Engine) -> None:
     project.assign(reviewers=2, share=0.5)
 
 
+def _rule_and_assign(project: hedgerow.Project, engine: Engine) -> None:
+    _rule(project, engine)
+    _assign(project, engine)
+
+
 def _end_assignment(project: hedgerow.Project, engine: Engine) -> None:
     project.assign(reviewers=2, share=0)
 
@@ -81,8 +89,10 @@ def _threshold(project: hedgerow.Project, engine: Engine) -> None:
         pass
 
 
-def _forget_measures(_: hedgerow.Project, engine: Engine) -> None:
+def _forget_measures(project: hedgerow.Project, engine: Engine) -> None:
     with writing(engine) as session:
+        source = encoder_source(session, project._home.settings, DEFAULT_ENCODER)
+        session.execute(update(Encoder).values(fingerprint=fingerprint(source)))
         ids = select(col(Variant.id)).order_by(col(Variant.id)).limit(UNMEASURED)
         for table in (Diagnostic, VariantCosine):
             session.execute(delete(table).where(col(table.variant_id).in_(ids)))
@@ -95,8 +105,7 @@ def _measure(project: hedgerow.Project, engine: Engine) -> None:
 def _merge(project: hedgerow.Project, engine: Engine) -> None:
     with writing(engine) as session:
         lead, ada = (ensure_reviewer(session, name).id for name in ("Lead", "Ada"))
-    with writing(engine) as session:
-        people.merge(session, person=lead, into=ada)
+    people.merge(engine, person=lead, into=ada)
 
 
 def _corpus(name: str, *, accept: bool = False) -> Work:
@@ -149,8 +158,8 @@ WORK: dict[str, tuple[Work | None, Work]] = {
     "release": (None, _release),
     "rule": (None, _rule),
     "undo of a rule": (_rule, _undo),
-    "assignment": (None, _assign),
-    "end of an assignment": (_assign, _end_assignment),
+    "assignment": (_rule, _assign),
+    "end of an assignment": (_rule_and_assign, _end_assignment),
     "threshold": (None, _threshold),
     "measuring": (_forget_measures, _measure),
     "merging reviewers": (_rule, _merge),

@@ -123,8 +123,7 @@ def merge(
             err.print(text_of(line), soft_wrap=True)
         typer.confirm("Merge them?", abort=True, err=True)
     if not dry_run:
-        with writing(engine) as session:
-            plan = changes.merge(session, **ids)
+        plan = changes.merge(engine, **ids)
         lines = [f"{plan.person} and {plan.into} are now one reviewer, {plan.into}."]
     result = {
         "from": plan.person,
@@ -142,8 +141,9 @@ def merge(
 def separate(person: Name, as_json: AsJson = False) -> None:
     """Undo a merge: the person becomes a separate reviewer again."""
     _, engine = open_home()
-    with writing(engine) as session:
-        name, into = changes.separate(session, find_person(session, person).id)
+    with reading(engine) as session:
+        key = find_person(session, person).id
+    name, into = changes.separate(engine, key)
     show(
         {"name": name, "separated_from": into},
         as_json,

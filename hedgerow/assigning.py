@@ -129,20 +129,19 @@ def read_assignment(session: Session) -> Assignment:
 
 def assign(home: Home, *, reviewers: int, share: float) -> Assignment:
     """See `hedgerow.Project.assign`."""
-    with writing(home.engine) as session:
-        assign_plan(session, reviewers=reviewers, share=share)
+    assign_plan(home.engine, reviewers=reviewers, share=share)
     return assignment(home)
 
 
 def change_plan(home: Home, *, reviewers: int | None, share: float | None) -> None:
     """Change the values that are given. Without an assignment, ``reviewers`` defaults to two."""
-    with writing(home.engine) as session:
+    with reading(home.engine) as session:
         plan: Plan = current_plan(session)
-        assign_plan(
-            session,
-            reviewers=max(2, plan.reviewers) if reviewers is None else reviewers,
-            share=plan.share if share is None else share,
-        )
+    assign_plan(
+        home.engine,
+        reviewers=max(2, plan.reviewers) if reviewers is None else reviewers,
+        share=plan.share if share is None else share,
+    )
 
 
 def quota_rows(home: Home) -> list[dict[str, Any]]:

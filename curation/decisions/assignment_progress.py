@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import case, func, select, text
+from sqlalchemy import Engine, case, func, select, text
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.assignment import Plan, checked_plan, current_plan
 from curation.decisions.history import not_retracted
 from curation.decisions.reviewers import person_id_now
-from curation.decisions.storing import chunks, counts_still, made_by_rule, refresh_kept
+from curation.decisions.roles import require
+from curation.decisions.storing import counts_still, made_by_rule
+from curation.decisions.unfinished import mark, refresh_in_pieces
 from curation.formatting import counted
 from curation.project.settings import ASSIGNMENT, put_setting
-from db.models import Decision, Reviewer, ReviewerKind, Status, TypeRow, Variant
+from db.engine import reading, writing
+from db.models import Decision, Reviewer, ReviewerKind, Status, TeamRole, TypeRow, Variant
 
 
 @dataclass(frozen=True)
@@ -158,29 +161,33 @@ def count_accepted_unfinished(session: Session) -> int:
 # -- Change the assignment, and update the derived columns of variants ----------------------------
 
 
-def assign(session: Session, *, reviewers: int, share: float) -> Plan:
+def assign(engine: Engine, *, reviewers: int, share: float) -> Plan:
     """Have several people decide on a share of the variants.
 
-    Decisions are kept, and earlier ones count, so another change can undo this one.
+    Decisions are kept, and earlier ones count, so another change can undo this one. The new plan
+    applies at once; the variants that people have decided on follow in pieces.
 
     Args:
         reviewers: people per assigned variant.
         share: the share of variants to assign, in [0, 1]; 0 ends the assignment.
 
     Raises:
-        HedgerowError: an argument is out of range.
+        HedgerowError: an argument is out of range, or the user is not a lead.
     """
+    require(TeamRole.LEAD)
     plan = checked_plan(reviewers=reviewers, share=share)
-    before = current_plan(session)
-    if plan == before:
-        return plan
-    if session.get_bind().dialect.name == "postgresql":
-        # Concurrent decisions wait, so that each sees either the old plan or the new one.
-        session.connection().execute(text("LOCK TABLE variant IN EXCLUSIVE MODE"))
-    put_setting(session, ASSIGNMENT, plan._asdict() if plan else None)
-    session.flush()
-    for ids in chunks(_affected(session, before, plan)):
-        refresh_kept(session, ids)
+    with writing(engine) as session:
+        before = current_plan(session)
+        if plan == before:
+            return plan
+        if engine.name == "postgresql":
+            # Waits for concurrent decisions, so that each sees either the old plan or the new one.
+            session.connection().execute(text("LOCK TABLE variant IN EXCLUSIVE MODE"))
+        put_setting(session, ASSIGNMENT, plan._asdict() if plan else None)
+        key = mark(session)
+    with reading(engine) as session:
+        affected = list(_affected(session, before, plan))
+    refresh_in_pieces(engine, key, affected)
     return plan
 
 

@@ -2,20 +2,22 @@
 
 Decisions are never changed. A merged person's row points to the person they are now, and all
 queries follow that pointer. Separating them therefore restores the earlier state. Both operations
-update the statuses of variants in the same transaction.
+then update the statuses of variants in pieces.
 """
 
 from collections import Counter
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, Engine, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.reviewers import ensure_reviewer, is_person, person_id_now
-from curation.decisions.roles import lead_ids, set_role
-from curation.decisions.storing import chunks, compute_standing, refresh_status
+from curation.decisions.roles import lead_ids, require, set_role
+from curation.decisions.storing import chunks, compute_standing
+from curation.decisions.unfinished import mark, refresh_in_pieces
 from curation.formatting import counted
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, ReviewerKind, Status, TeamRole, Variant
 
@@ -87,20 +89,24 @@ def _planned(session: Session, person: Reviewer, into: Reviewer) -> Merge:
     return Merge(person.name, into.name, len(ids), dict(statuses))
 
 
-def merge(session: Session, *, person: int, into: int) -> Merge:
+def merge(engine: Engine, *, person: int, into: int) -> Merge:
     """Merge the first person into the second.
 
     Raises:
-        HedgerowError: as in ``plan_merge``.
+        HedgerowError: as in ``plan_merge``, or the user is not a lead.
     """
-    one, other = session.get_one(Reviewer, person), session.get_one(Reviewer, into)
-    done = _planned(session, one, other)
-    ids = _shared(session, one, other) | _begun(session, one)
-    followers = update(Reviewer).where(col(Reviewer.merged_into_id) == person)
-    session.execute(followers.values(merged_into_id=into))
-    one.merged_into_id = into
-    session.flush()
-    refresh_status(session, ids)
+    require(TeamRole.LEAD)
+    with reading(engine) as session:
+        done = plan_merge(session, person=person, into=into)
+    with writing(engine) as session:
+        one, other = session.get_one(Reviewer, person), session.get_one(Reviewer, into)
+        _check(one, other)
+        followers = update(Reviewer).where(col(Reviewer.merged_into_id) == person)
+        ids = _shared(session, one, other) | _begun(session, one)
+        session.execute(followers.values(merged_into_id=into))
+        one.merged_into_id = into
+        key = mark(session)
+    refresh_in_pieces(engine, key, ids)
     return done
 
 
@@ -111,21 +117,27 @@ class Separated(NamedTuple):
     into: str
 
 
-def separate(session: Session, person: int) -> Separated:
+def separate(engine: Engine, person: int) -> Separated:
     """Undo a merge: the decisions made under the person's own name are theirs again.
 
     Decisions made under the other name since then stay with that person.
 
     Raises:
-        HedgerowError: they have not been merged.
+        HedgerowError: they have not been merged, or the user is not a lead.
     """
-    found = session.get_one(Reviewer, person)
-    if found.merged_into_id is None:
-        raise HedgerowError(f"'{found.name}' has not been merged; there is nothing to separate.")
-    into = session.get_one(Reviewer, found.merged_into_id)
-    found.merged_into_id = None
-    session.flush()
-    refresh_status(session, _shared(session, found, into) | _begun(session, found))
+    require(TeamRole.LEAD)
+    with writing(engine) as session:
+        found = session.get_one(Reviewer, person)
+        if found.merged_into_id is None:
+            raise HedgerowError(
+                f"'{found.name}' has not been merged; there is nothing to separate."
+            )
+        into = session.get_one(Reviewer, found.merged_into_id)
+        found.merged_into_id = None
+        key = mark(session)
+    with reading(engine) as session:
+        ids = _shared(session, found, into) | _begun(session, found)
+    refresh_in_pieces(engine, key, ids)
     return Separated(found.name, into.name)
 
 

@@ -15,7 +15,7 @@ from curation.diagnostics.queue_order import queue_keys, store_queue_keys
 from curation.project.settings import THRESHOLD, active_encoder_id, get_setting
 from curation.taxonomy.project_types import all_types
 from db import Report
-from db.engine import insert_new, reading, writing
+from db.engine import insert_new, reading, write_in_pieces
 from db.models import Anchor, AnchorRevision, Diagnostic, Variant, VariantCosine
 
 BLOCK = 20_000
@@ -107,9 +107,12 @@ def _store_block(
     begun = time.monotonic()
     cosines = pair_cosines(model, [texts[key] for key in ids], on_progress=report)
     seconds = time.monotonic() - begun
-    with writing(engine) as session:
-        values = dict(zip(ids, (float(c) for c in cosines), strict=True))
-        save_cosines(session, values, encoder_id=encoder_id, texts=texts)
+    values = zip(ids, (float(c) for c in cosines), strict=True)
+
+    def save(session: Session, some: list[tuple[int, float]]) -> None:
+        save_cosines(session, dict(some), encoder_id=encoder_id, texts=texts)
+
+    write_in_pieces(engine, values, save)
     read = characters({text for pair in texts.values() for text in pair})
     return read / seconds if seconds >= TELLING_SECONDS else 0.0
 

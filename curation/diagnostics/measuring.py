@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.revisions import of_current_revision
-from curation.decisions.storing import CHUNK, chunks, rows_with
+from curation.decisions.storing import chunks, rows_with
 from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
 from curation.diagnostics.queue_order import (
@@ -38,7 +38,7 @@ from curation.project.settings import (
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from db.columns import now
-from db.engine import insert_new, reading, writing
+from db.engine import insert_new, reading, write_in_pieces, writing
 from db.execution import RunContext
 from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant
 from db.run_process import start_process
@@ -196,10 +196,15 @@ def _measure_missing(context: RunContext) -> int:
     with reading(context.engine) as session:
         query = select(col(Variant.id)).where(~_has_diagnostic()).order_by(col(Variant.id))
         ids = session.execute(query).scalars().all()
-    for start in range(0, len(ids), CHUNK):
-        context.update(start, len(ids), "Measuring distances and surface checks.")
-        with writing(context.engine) as session:
-            measure_variants(session, ids[start : start + CHUNK])
+    done = 0
+
+    def write(session: Session, some: list[int]) -> None:
+        nonlocal done
+        context.update(done, len(ids), "Measuring distances and surface checks.")
+        measure_variants(session, some)
+        done += len(some)
+
+    write_in_pieces(context.engine, ids, write)
     return len(ids)
 
 

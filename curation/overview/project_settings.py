@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.decisions.roles import guard
+from curation.decisions.unfinished import interrupted
 from curation.diagnostics.cosines import count_without_cosine
 from curation.diagnostics.distributions import EVERYTHING
 from curation.diagnostics.measuring import count_without_measures
@@ -21,7 +22,6 @@ from curation.project.settings import (
     active_encoder_id,
     get_setting,
     put_setting,
-    unfinished_actions,
 )
 from curation.taxonomy.project_types import all_types, needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
@@ -185,12 +185,12 @@ def open_project(settings: Settings, *, create: bool = True) -> Engine:
                 require_tables(engine)
             upgrade(engine)
             with reading(engine) as session:
-                outdated, interrupted = needs_seeding(session), unfinished_actions(session)
+                outdated, left = needs_seeding(session), interrupted(session)
             if outdated:
                 with writing(engine) as session:
                     seed_taxonomy(session)
         guard(engine)
-        if interrupted:
+        if left:
             from curation.review.large_actions import finish_interrupted  # noqa: PLC0415
 
             finish_interrupted(engine)

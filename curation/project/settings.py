@@ -37,10 +37,6 @@ GOLD_RATE = "gold_rate"
 PRACTISE_FIRST = "practise_first"
 """Whether new reviewers finish a practice round before they decide."""
 
-UNFINISHED = "unfinished-"
-"""Prefix of the keys that mark a large action while it is stored or undone; its id follows (see
-``curation.review.large_actions``)."""
-
 DEFAULTS: dict[str, Any] = {
     ACTIVE_ENCODER: DEFAULT_ENCODER,
     THRESHOLD: LEVENSHTEIN_THRESHOLD,
@@ -64,12 +60,6 @@ def put_setting(session: Session, key: str, value: Any) -> bool:
         return False
     session.merge(Setting(key=key, value=value))
     return True
-
-
-def unfinished_actions(session: Session) -> list[Setting]:
-    """The marks of actions that are being stored or undone, or were interrupted."""
-    query = select(Setting).where(col(Setting.key).startswith(UNFINISHED))
-    return list(session.execute(query).scalars())
 
 
 def active_encoder_id(session: Session) -> int | None:

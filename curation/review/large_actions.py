@@ -1,47 +1,37 @@
 """Actions of thousands of decisions, stored in pieces between which others can decide.
 
-While such an action is stored or undone, a mark in the database says so. If the process ends in
-between, the next one that opens the project undoes what was stored, so that every action is either
-there as a whole or not at all.
+If the process ends while such an action is stored or undone, the next one that opens the project
+undoes what is stored, so that every action is either there as a whole or not at all.
 """
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from sqlalchemy import Engine, delete, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine, select
 from sqlmodel import col
 
 from curation.decisions.history import not_retracted
 from curation.decisions.roles import for_the_project
 from curation.decisions.storing import StatusChange
-from curation.project.settings import UNFINISHED, unfinished_actions
+from curation.decisions.unfinished import interrupted, mark, refresh_in_pieces, unmark
 from curation.review.undo import Undone, retract, retract_action
 from db.engine import reading, write_in_pieces, writing
-from db.models import Decision, Setting
-from db.runs import has_ended
+from db.models import Decision
 
 
 @contextmanager
 def whole_action(engine: Engine, action_id: str, *, reviewer_id: int) -> Iterator[None]:
     """Undo what was stored of an action if anything goes wrong meanwhile."""
-    with for_the_project(), writing(engine) as session:
-        mark(session, action_id, reviewer_id=reviewer_id)
+    with writing(engine) as session:
+        key = mark(session, action=action_id, reviewer=reviewer_id)
     try:
         yield
     except BaseException:
         _undo(engine, action_id, reviewer_id=reviewer_id)
         raise
-    _unmark(engine, action_id)
-
-
-def mark(session: Session, action_id: str, *, reviewer_id: int) -> None:
-    """Mark an action as unfinished; if this process ends, what there is of it is undone."""
-    process = {"reviewer": reviewer_id, "host": socket.gethostname(), "pid": os.getpid()}
-    session.merge(Setting(key=UNFINISHED + action_id, value=process))
+    finally:
+        unmark(engine, key)
 
 
 def undo_action(engine: Engine, action_id: str, *, reviewer_id: int) -> Undone:
@@ -63,9 +53,10 @@ def undo_rest(engine: Engine, undone: Undone, *, reviewer_id: int) -> Undone:
     """
     if not undone.left:
         return undone
-    with for_the_project(), writing(engine) as session:
-        mark(session, undone.action_id, reviewer_id=reviewer_id)
+    with writing(engine) as session:
+        key = mark(session, action=undone.action_id, reviewer=reviewer_id)
     changes = _undo(engine, undone.action_id, reviewer_id=reviewer_id)
+    unmark(engine, key)
     return undone._replace(
         decisions=undone.decisions + len(changes),
         variants=undone.variants + len(changes),
@@ -75,13 +66,20 @@ def undo_rest(engine: Engine, undone: Undone, *, reviewer_id: int) -> Undone:
 
 
 def finish_interrupted(engine: Engine) -> None:
-    """Undo the actions whose processes have ended before they were stored or undone completely."""
+    """Put right what processes have left that ended in the middle of a large change.
+
+    Actions are undone. After a change of the assignment or of people, the standing of all variants
+    that somebody has decided on is updated.
+    """
     with reading(engine) as session:
-        marks = unfinished_actions(session)
-    for one in marks:
-        if has_ended(one.value["host"], one.value["pid"]):
-            with for_the_project():
-                _undo(engine, one.key.removeprefix(UNFINISHED), reviewer_id=one.value["reviewer"])
+        found = interrupted(session)
+        decided = select(col(Decision.variant_id)).distinct().order_by(col(Decision.variant_id))
+        ids = session.execute(decided).scalars().all() if found else []
+    with for_the_project():
+        for key, facts in found.items():
+            if "action" in facts:
+                _undo(engine, facts["action"], reviewer_id=facts["reviewer"])
+            refresh_in_pieces(engine, key, [] if "action" in facts else ids)
 
 
 def _undo(engine: Engine, action_id: str, *, reviewer_id: int) -> list[StatusChange]:
@@ -93,10 +91,4 @@ def _undo(engine: Engine, action_id: str, *, reviewer_id: int) -> list[StatusCha
     changes: list[StatusChange] = []
     take_back = partial(retract, reviewer_id=reviewer_id)
     write_in_pieces(engine, ids, lambda session, some: changes.extend(take_back(session, some)))
-    _unmark(engine, action_id)
     return changes
-
-
-def _unmark(engine: Engine, action_id: str) -> None:
-    with for_the_project(), writing(engine) as session:
-        session.execute(delete(Setting).where(col(Setting.key) == UNFINISHED + action_id))

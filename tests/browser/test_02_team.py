@@ -38,7 +38,7 @@ from tests.browser.support.pages import (
     visit,
 )
 from tests.support.checkout import ROOT
-from tests.support.factories import add_opinion, judge, person
+from tests.support.factories import add_opinion, engine_of, judge, person
 
 STATUS = "SELECT status FROM variant WHERE uid = ?"
 GIVEN = """
@@ -188,7 +188,7 @@ def decide_shared_variants(
 ) -> None:
     """Both are blind until they have decided."""
     with writing(project) as session:
-        assign(session, reviewers=2, share=1)
+        assign(engine_of(session), reviewers=2, share=1)
         set_quota(session, person(session, "Lea"), 1)
     place = "/review?type=Absolute+negator"
     other.goto("about:blank")

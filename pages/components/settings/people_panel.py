@@ -188,7 +188,7 @@ def _rename(person: int) -> None:
 
 def _merge(person: int, into: int) -> None:
     with _changing():
-        done = open_project.tell(merge, person=person, into=into)
+        done = merge(open_project.engine(), person=person, into=into)
         st.session_state[_MESSAGE] = (
             f"{done.person} and {done.into} are now one reviewer, {done.into}."
         )
@@ -196,5 +196,5 @@ def _merge(person: int, into: int) -> None:
 
 def _separate(person: int) -> None:
     with _changing():
-        done = open_project.tell(separate, person)
+        done = separate(open_project.engine(), person)
         st.session_state[_MESSAGE] = f"{done.person} and {done.into} are two reviewers again."

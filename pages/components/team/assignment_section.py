@@ -69,8 +69,8 @@ def _plan_fields(plan: Plan) -> None:
 
 def _save_plan() -> None:
     with error_messages.kept_for(_REFUSED_PLAN):
-        open_project.tell(
-            assign,
+        assign(
+            open_project.engine(),
             reviewers=int(st.session_state[_REVIEWERS]),
             share=st.session_state[_SHARE] / 100,
         )

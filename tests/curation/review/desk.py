@@ -132,10 +132,10 @@ class Desk:
         self.write(correct_anchor, anchor.id, wording, reviewer_id=ada, expected_revision=revision)
 
     def merge(self, who: Who, into: Who) -> None:
-        self.write(changes.merge, person=self.who(who), into=self.who(into))
+        changes.merge(self.engine, person=self.who(who), into=self.who(into))
 
     def separate(self, who: Who) -> None:
-        self.write(changes.separate, self.who(who))
+        changes.separate(self.engine, self.who(who))
 
     def standings(self) -> dict[int, Standing]:
         """What is kept about each variant, which always equals what its decisions give."""

@@ -89,7 +89,7 @@ class History:
             self.judges = [judge(session), judge(session, "another")]
             self.models = [model(session), model(session, "another")]
             if plans:
-                assign(session, reviewers=self.dice.choice([2, 3]), share=1)
+                assign(engine_of(session), reviewers=self.dice.choice([2, 3]), share=1)
 
     def step(self) -> None:
         kind = self.dice.choice(self.kinds)
@@ -140,9 +140,9 @@ class History:
             "correct": lambda: correct(session, variant.anchor_id, who),
             "retire": lambda: setattr(variant, "retired", not variant.retired),
             "opinion": lambda: self.give_opinion(session, variant),
-            "merge": lambda: changes.merge(session, person=who, into=other),
-            "separate": lambda: changes.separate(session, dice.choice(self.people)),
-            "plan": lambda: assign(session, reviewers=dice.choice([2, 3]), share=share),
+            "merge": lambda: changes.merge(engine_of(session), person=who, into=other),
+            "separate": lambda: changes.separate(engine_of(session), dice.choice(self.people)),
+            "plan": lambda: assign(engine_of(session), reviewers=dice.choice([2, 3]), share=share),
         }
         do[kind]()
 
@@ -252,7 +252,7 @@ def test_every_queue_is_worked_off_and_every_variant_gets_its_verdicts(engine: E
         for text in ("The bridge is safe.", "The road is safe."):
             add_family(session, text)
         ids = [person(session, name) for name in (*PEOPLE, "Eve")]
-        assign(session, reviewers=3, share=0.6)
+        assign(engine_of(session), reviewers=3, share=0.6)
         set_quota(session, ids[0], 5)
         set_quota(session, ids[1], 1, type_id="verbal")
     desk, at_work = Desk(engine), list(ids)
@@ -298,7 +298,7 @@ def test_a_decision_stored_while_the_assignment_changes_goes_by_the_new_one(desk
 
     decision = threading.Thread(target=decide)
     changing = threading.Thread(
-        target=desk.write, args=[assign], kwargs={"reviewers": 2, "share": 1}
+        target=assign, args=[desk.engine], kwargs={"reviewers": 2, "share": 1}
     )
     decision.start()
     assert has_decided.wait(30)
@@ -316,7 +316,7 @@ def test_a_decision_stored_while_the_assignment_changes_goes_by_the_new_one(desk
 @pytest.mark.slow
 @both_databases
 def test_merged_people_are_one(desk: Desk) -> None:
-    desk.write(assign, reviewers=2, share=1)
+    assign(desk.engine, reviewers=2, share=1)
     for variant_id, who in ((VERBAL, "Ada"), (VERBAL, "Adah"), (WORD, "Adah")):
         desk.decide(who, variant_id)
     people = ("Ada", "Adah", "Bert")
@@ -350,7 +350,7 @@ def test_a_share_of_the_variants_only_grows(desk: Desk) -> None:
         desk.decide("Ada", variant_id, A)
     begun: list[set[int]] = []
     for share in (0.2, 0.5, 0.8, 1):
-        desk.write(assign, reviewers=2, share=share)
+        assign(desk.engine, reviewers=2, share=share)
         begun.append({key for key, one in desk.standings().items() if one.verdicts_by})
     assert begun[0] < begun[1] < begun[2] < begun[3] == set(range(1, 29))
 

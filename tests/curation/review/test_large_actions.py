@@ -3,13 +3,12 @@
 import pytest
 from sqlalchemy import Engine, func, select
 
-from curation.project.settings import unfinished_actions
 from curation.release.freezing import create_release, list_releases
 from curation.review import undo
 from curation.review.large_actions import finish_interrupted, undo_action
 from curation.review.rules import Applied, apply_rule, parse_rule
 from db.engine import write_in_pieces
-from db.models import Decision, ReleaseItem, Status
+from db.models import Decision, ReleaseItem, Setting, Status
 from tests.curation.review.desk import A, Desk
 from tests.support.databases import both_databases
 from tests.support.dying import dies, small_pieces
@@ -36,8 +35,12 @@ def statuses(desk: Desk) -> set[Status]:
     return {one.status for one in desk.standings().values()}
 
 
+def marks(desk: Desk) -> list[str]:
+    return [row.key for row in desk.rows(Setting)]
+
+
 def assert_untouched(desk: Desk) -> None:
-    assert statuses(desk) == {Status.PENDING} and desk.read(unfinished_actions) == []
+    assert statuses(desk) == {Status.PENDING} and marks(desk) == []
 
 
 @both_databases

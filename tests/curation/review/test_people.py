@@ -34,7 +34,7 @@ from db.models import Decision, ReleaseItem, Reviewer, ReviewerKind, Status, Tea
 from db.settings import Settings
 from tests.curation.review.desk import PHRASE, VERBAL, WORD, Desk, R, refused
 from tests.support.databases import both_databases
-from tests.support.factories import add_family, freeze, model, person
+from tests.support.factories import add_family, engine_of, freeze, model, person
 
 # -- names -------------------------------------------------------------------------------------
 
@@ -172,11 +172,11 @@ def test_after_a_merge_the_later_verdict_counts_until_they_are_separated(spelt: 
     assert plan == (OTHER, "Ada", 1, {(Status.CONFLICT, Status.ACCEPTED): 1})
     before = spelt.read(data_version)
     assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
-    assert spelt.write(changes.merge, person=other, into=ada) == plan
+    assert changes.merge(spelt.engine, person=other, into=ada) == plan
     assert statuses(spelt) == [Status.ACCEPTED, Status.ACCEPTED, Status.REJECTED]
     assert spelt.read(data_version) != before
     assert spelt.write(ensure_reviewer, "ADA L.").name == "Ada"
-    assert spelt.write(changes.separate, other) == (OTHER, "Ada")
+    assert changes.separate(spelt.engine, other) == (OTHER, "Ada")
     assert (statuses(spelt), merged(spelt)) == (SEPARATE, ["", "", ""])
     with refused():
         spelt.separate(OTHER)
@@ -341,7 +341,7 @@ def test_one_who_is_merged_brings_no_higher_role(
         old = person(session, "Vic")
         assert role_of(session, old) is TeamRole.LEAD
         new = sign_in(session, _who("9", **vic), SETTINGS)
-        changes.merge(session, person=new.id, into=old)
+        changes.merge(engine_of(session), person=new.id, into=old)
     assert comes("9", **vic).id == new.id
     assert [Desk(engine).read(role_of, key) for key in (old, new.id)] == [TeamRole.VIEWER] * 2
 

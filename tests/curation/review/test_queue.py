@@ -118,7 +118,7 @@ def test_each_queue_has_every_order_with_own_anchors_before_those_of_a_corpus(
 @both_databases
 @pytest.mark.parametrize("order", Order)
 def test_an_index_serves_each_order_and_what_others_have_begun(desk: Desk, order: Order) -> None:
-    desk.write(assign, reviewers=2, share=1)
+    assign(desk.engine, reviewers=2, share=1)
     desk.decide("Ada", VERBAL)
     if desk.engine.name == "postgresql":  # plan as for a new table
         with writing(desk.engine) as session:

@@ -167,7 +167,7 @@ OF_LEADS: dict[str, Act] = {
     "add a person": lambda s, ids: ensure_reviewer(s, "Somebody new"),
     "rename": lambda s, ids: rename_person(s, ids[TeamRole.VIEWER], "Vic"),
     "merge": lambda s, ids: changes.merge(
-        s, person=ids[TeamRole.VIEWER], into=ids[TeamRole.REVIEWER]
+        engine_of(s), person=ids[TeamRole.VIEWER], into=ids[TeamRole.REVIEWER]
     ),
     "role": lambda s, ids: set_role(s, ids[TeamRole.VIEWER], TeamRole.LEAD),
     "start a run": lambda s, ids: create_run(s, kind="measure", parameters={}),
@@ -385,7 +385,7 @@ def test_a_viewer_reads_card_after_card_and_leaves_no_trace(engine: Engine, peop
 def test_roles_hold_while_several_people_decide_on_each_variant(
     engine: Engine, people: Ids
 ) -> None:
-    Desk(engine).write(assign, reviewers=2, share=1.0)
+    assign(engine, reviewers=2, share=1.0)
     Desk(engine).decide(people[TeamRole.LEAD], VERBAL)
     for by_family in (False, True):
         reader = read(engine, people)

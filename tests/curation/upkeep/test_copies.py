@@ -51,7 +51,7 @@ from db.runs import create_run
 from db.settings import Settings, load_settings
 from tests.curation.support.deciding import accept, edit
 from tests.support.databases import Fill, both_databases, opened, sqlite
-from tests.support.factories import add_anchor, add_family, add_variant, person
+from tests.support.factories import add_anchor, add_family, add_variant, engine_of, person
 from tests.support.hostile_project import fill as fill_with_hostile_texts
 
 NUMBERS = {"a": [1e22, 0.1 + 0.2, 1e-7, -0.0, 2**62, 1.0, 3, True, None], "z": {"ß": "\n", "b": {}}}
@@ -296,7 +296,7 @@ def varied(engine: Engine, fill: Fill) -> Engine:
         accept(session, original, second)
         edit(session, original, first, "The door isn't open.")
         other = add_variant(session, session.get_one(Anchor, original.anchor_id), "word")
-        merge(session, person=first, into=second)
+        merge(engine_of(session), person=first, into=second)
         lead = person(session, "Lena")
         gold = mark(session, other.uid, Verdict.ACCEPT, reviewer_id=lead, use=GoldUse.TRAINING)
         practice.answer(session, gold, Verdict.REJECT, reviewer_id=second, round=1)

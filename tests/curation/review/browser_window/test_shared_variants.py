@@ -31,7 +31,7 @@ def pair(state: ReviewState) -> Pair:
 
 
 def shared(state: ReviewState, *, reviewers: int) -> Pair:
-    Desk(state.engine).write(assign, reviewers=reviewers, share=1)
+    assign(state.engine, reviewers=reviewers, share=1)
     other = colleague(state)
     state.recount()
     return state, other
@@ -196,7 +196,7 @@ def test_without_an_assignment_one_decision_is_enough_and_a_later_one_asks_other
     _, other = shared(state, reviewers=2)
     assert draw(other).variant_id == FIRST
     version = desk.get(FIRST).version
-    desk.write(assign, reviewers=2, share=0)
+    assign(desk.engine, reviewers=2, share=0)
     assert desk.get(FIRST).version == version
     other.recount()
     other.restart()
