@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ from sqlmodel import SQLModel
 
 from db.errors import HedgerowError
 from db.extras import require_package
-from db.failures import explain, shown_address
+from db.failures import explain, is_busy, shown_address
 from db.trigrams import index_new_texts
 
 BUSY_TIMEOUT_MS = 60_000
@@ -53,6 +54,9 @@ _turn = threading.local()
 """When this thread's latest transaction on SQLite began, and when it may write again."""
 
 _Row = TypeVar("_Row")
+
+_patience: ContextVar[Callable[[], None] | None] = ContextVar("patience", default=None)
+"""What to do while the database is busy, before the next attempt; None for giving up."""
 
 _before_writing: list[Callable[[], None]] = []
 
@@ -158,6 +162,8 @@ def writing(engine: Engine) -> Iterator[Session]:
     if is_sqlite:
         time.sleep(max(0.0, getattr(_turn, "again", 0.0) - time.monotonic()))
     with explained(engine), Session(writer, expire_on_commit=False) as session:
+        if (wait := _patience.get()) is not None:
+            _begin(session, wait)
         yield session
         if is_sqlite and session.in_transaction():
             session.flush()
@@ -166,6 +172,33 @@ def writing(engine: Engine) -> Iterator[Session]:
             if (ended := time.monotonic()) - _turn.begun > LONG_SECONDS:
                 _turn.again = ended + TURN_SECONDS
         session.commit()
+
+
+def _begin(session: Session, wait: Callable[[], None]) -> None:
+    while True:
+        try:
+            session.connection()
+        except DBAPIError as error:
+            if not is_busy(error):
+                raise
+            session.rollback()
+            wait()
+        else:
+            return
+
+
+@contextmanager
+def patient(wait: Callable[[], None]) -> Iterator[None]:
+    """Within this block, a write session that finds the database busy tries again, without end.
+
+    Args:
+        wait: called before each further attempt; it may raise to stop.
+    """
+    token = _patience.set(wait)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
 
 
 def write_in_pieces(

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import random
 import signal
 import socket
 import threading
@@ -16,7 +17,7 @@ from sqlalchemy import Engine, select, update
 from sqlmodel import col
 
 from db.columns import db_now
-from db.engine import reading, writing
+from db.engine import patient, reading, writing
 from db.errors import HedgerowError, RunCancelled, RunEnded, RunPaused
 from db.models import Run, RunMetric, RunState
 from db.run_process import log_file, run_folder
@@ -27,6 +28,7 @@ HEARTBEAT_SECONDS = 1.0
 """How often progress is written and cancellation is checked."""
 
 DONE = "Done."
+BUSY = "Waiting: another process is writing to the database."
 """The message of a complete run."""
 
 WAITING = "Waiting for other work on this machine to finish."
@@ -82,6 +84,14 @@ class RunContext:
         """Report a metric. If it is reported twice for a step, the later value counts."""
         with self._lock:
             self._metrics[(name, step)] = float(value)
+
+    def wait_for_others(self) -> None:
+        """Wait for a moment because the database is busy, and say so; stop if requested."""
+        self.check()
+        with self._lock:
+            self._progress = self._progress | {"message": BUSY}
+        logger.warning("%s", BUSY)
+        self.stop.wait(random.uniform(0.5, 2))  # so that several waiting runs don't meet again
 
     def check(self) -> None:
         """Raise ``RunCancelled`` if the run should stop."""
@@ -190,7 +200,7 @@ def execute(
 
 def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
     run = context.run
-    with _heartbeat(context), _signals(context):
+    with _heartbeat(context), _signals(context), patient(context.wait_for_others):
         try:
             if run.kind not in work:
                 raise HedgerowError(

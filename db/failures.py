@@ -90,6 +90,11 @@ def explain(engine: Engine, error: DBAPIError, *, busy_seconds: float) -> Hedger
     return HedgerowError(sentence)
 
 
+def is_busy(error: DBAPIError) -> bool:
+    """Whether others have written for so long that this writer gave up."""
+    return _kind(error) == "busy"
+
+
 def _kind(error: DBAPIError) -> str | None:
     name = getattr(error.orig, "sqlite_errorname", None)
     if name == "SQLITE_CONSTRAINT_TRIGGER":  # a change of append-only rows

@@ -7,7 +7,7 @@ any default training.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -27,7 +27,7 @@ from curation.importing.second_review import (
     variant_row,
     variants_of,
 )
-from curation.review.rules import Applied, BulkRule, apply_rule, find_matches, parse_rule
+from curation.review.rules import BulkRule, apply_rule, find_matches, parse_rule
 from curation.splits import in_pending_fifth, split_of
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now
@@ -274,8 +274,9 @@ def work(context: RunContext) -> Result:
     accepted = 0
     if reviewer_id := context.parameters.get("accept_by"):
         context.progress(1, 1, "Accepting unflagged variants.")
-        done = accept_unflagged(context.engine, wanted.id, reviewer_id=reviewer_id)
-        accepted = done.matches.total
+        accepted = apply_rule(
+            context.engine, unflagged(wanted), verdict=Verdict.ACCEPT, reviewer_id=reviewer_id
+        ).matches.total
     if added.variants:
         start_measuring(context)
     return {"corpus": wanted.id, "source": wanted.source, "accepted": accepted, **added._asdict()}
@@ -284,12 +285,6 @@ def work(context: RunContext) -> Result:
 def count_unflagged(session: Session, corpus_id: str) -> int:
     """Number of unflagged pending variants of a corpus."""
     return find_matches(session, unflagged(corpus(corpus_id))).total
-
-
-def accept_unflagged(engine: Engine, corpus_id: str, *, reviewer_id: int) -> Applied:
-    """Accept the unflagged variants of a corpus, as one action of this reviewer."""
-    rule = unflagged(corpus(corpus_id))
-    return apply_rule(engine, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
 
 
 def unflagged(wanted: Corpus) -> BulkRule:

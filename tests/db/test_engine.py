@@ -1,15 +1,21 @@
 """Read sessions only read; write sessions wait for each other; a damaged database has a message."""
 
+import sqlite3
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
-from db.engine import reading, writing
+from db import engine as module
+from db.engine import create_engine, patient, reading, write_in_pieces, writing
 from db.errors import HedgerowError
 from db.models import Note, Setting
-from tests.support.databases import both_databases
+from tests.support.databases import Copies, both_databases, one_database
 
 pytestmark = both_databases
 
@@ -71,3 +77,69 @@ def test_a_missing_table_requires_a_backup(engine: Engine) -> None:
     sentence = str(refusal.value)
     assert "is missing a table or column" in sentence and "note" in sentence
     assert "restore a backup" in sentence and "hedgerow init" not in sentence
+
+
+def test_a_large_amount_is_written_in_pieces_between_which_others_write(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 4)
+    pieces: list[list[int]] = []
+
+    def write(session: Session, some: list[int]) -> None:
+        pieces.append(some)
+        session.add_all(Setting(key=f"{number}", value=0) for number in some)
+
+    def numbers() -> Iterator[int]:
+        for number in range(10):
+            with writing(engine) as session:  # would wait for ever within a piece
+                session.add(Setting(key=f"other {number}", value=0))
+            yield number
+
+    write_in_pieces(engine, numbers(), write)
+    assert pieces == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    with reading(engine) as session:
+        assert len(session.execute(select(Setting)).all()) == 20
+
+
+@one_database
+def test_whoever_held_the_lock_for_long_lets_others_write_first(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONG_SECONDS", 0)
+    slept: list[float] = []
+    monkeypatch.setattr("db.engine.time.sleep", slept.append)
+    for number in range(2):
+        with writing(engine) as session:
+            session.add(Setting(key=f"{number}", value=0))
+    assert slept[0] <= 0 and 0 < slept[1] <= module.TURN_SECONDS
+
+
+@one_database
+def test_a_patient_writer_tries_again_while_the_database_is_busy(
+    home: Path, copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BUSY_TIMEOUT_MS", 10)
+    path = home / "hedgerow.db"
+    engine = create_engine(copies.migrated(path))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits: list[str] = []
+
+    def wait() -> None:
+        waits.append("busy")
+        if len(waits) == 3:
+            other.execute("COMMIT")
+
+    def write(key: str) -> None:
+        with writing(engine) as session:
+            session.add(Setting(key=key, value=0))
+
+    with pytest.raises(HedgerowError, match="busy"):
+        write("impatient")
+    with patient(wait):
+        write("patient")
+    with reading(engine) as session:
+        assert session.execute(select(col(Setting.key))).scalars().all() == ["patient"]
+    assert len(waits) == 3
+    engine.dispose()
+    other.close()

@@ -6,7 +6,8 @@ from curation.corpora.corpus import Corpus
 from curation.formatting import counted, duration
 from curation.importing import corpora as loading
 from curation.review.large_actions import undo_action
-from db.models import Run, RunState
+from curation.review.rules import apply_rule
+from db.models import Run, RunState, Verdict
 from db.runs import UNFINISHED
 from pages.components.shared import page_runs
 from pages.components.shared.shell import count_cache, current_user, open_project
@@ -115,7 +116,12 @@ def _accept(corpus: Corpus, number: int) -> None:
     reviewer_id = current_user.reviewer_id()
     assert reviewer_id is not None  # the button is only shown to a reviewer
     with st.spinner(f"Accepting {counted(number, 'variant')}."):
-        done = loading.accept_unflagged(open_project.engine(), corpus.id, reviewer_id=reviewer_id)
+        done = apply_rule(
+            open_project.engine(),
+            loading.unflagged(corpus),
+            verdict=Verdict.ACCEPT,
+            reviewer_id=reviewer_id,
+        )
     count_cache.forget()
     if done.action_id is not None:  # otherwise this is a second click
         st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)
