@@ -10,7 +10,15 @@ from pages.components.compare import charts, measured_view, probe_set_choice, tw
 from pages.components.shared.shell import error_messages, frame, open_project
 from training.evaluation.probe_files import parse_sentences
 from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
-from training.evaluation.similarity_run import check_sentences, sentence_matrix, set_cosines
+from training.evaluation.similarity_run import (
+    check_sentences,
+    sentence_matrix,
+    set_cosines,
+    store_bundled,
+)
+
+_KNOWN = "compare-bundled"
+"""Session key: the cosines that come with Hedgerow are stored."""
 
 
 def _set(models: list[two_models.ChosenModel]) -> None:
@@ -86,6 +94,9 @@ def _sides(
 
 
 frame.begin("Compare", "Compare the similarity scores of two models for the same sentences.")
+if _KNOWN not in st.session_state:
+    open_project.tell_for_the_project(store_bundled)
+    st.session_state[_KNOWN] = True
 view = probe_set_choice.view()
 chosen = two_models.choose()
 if chosen and view == probe_set_choice.SETS:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 KIND = "compare"
 
+_BUNDLED = Path(__file__).parent / "bundled_cosines.json"
+
 KEPT_RUNS = 20
 """Number of newest runs over the same sentences that are searched for a matrix."""
 
@@ -123,6 +125,19 @@ def set_cosines(
     if any(stored.id not in known for stored in probes):
         return None
     return [known[stored.id] for stored in probes]
+
+
+def store_bundled(session: Session) -> None:
+    """Store the cosines of the bundled probe sets under the bundled encoders.
+
+    They come with Hedgerow, so that the first figure needs no encoder.
+    """
+    for name, known in json.loads(_BUNDLED.read_text("utf-8")).items():
+        encoder = register_encoder(session, name=name, hash_=known["fingerprint"])
+        for set_name, cosines in known["cosines"].items():
+            ids = [stored.id for stored in ensure_bundled(session, set_name)]
+            values = dict(zip(ids, cosines, strict=True))
+            save_probe_cosines(session, values, encoder_id=encoder.id)
 
 
 def sentence_matrix(

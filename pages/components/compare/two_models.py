@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
 from db.errors import HedgerowError
-from db.models import Encoder, Run, TeamRole
+from db.models import Encoder, Run
 from db.runs import STOPPED, list_runs
 from pages.components.shared import model_choice, page_runs
 from pages.components.shared.shell import current_user, error_messages, open_project
-from training.evaluation.probe_sets import BUNDLED
 from training.evaluation.similarity_run import COMPARE, KIND, Compare
 from training.models.display_names import choice_names, short_name
 from training.models.known import encoder_choice, named_encoder
@@ -99,8 +98,6 @@ def measure(
 ) -> None:
     """Say what is not measured yet, with a button to measure it; follow the active run.
 
-    Bundled probe sets are measured with bundled models automatically.
-
     Args:
         found: the measurements of each model; None if some are missing.
         what: a description of what to measure.
@@ -111,10 +108,6 @@ def measure(
     names = [model.name for model in missing]
     stopped = _stopped(names, set_name, sentences)
     active = page_runs.active(KIND)
-    starts = current_user.may(TeamRole.LEAD) and _measures_itself(names, set_name)
-    if active is None and stopped is None and starts:
-        _start(names, set_name, [])
-        active = page_runs.active(KIND)
     if active is not None:
         page_runs.follow(active, title=_title(active))
     if not missing:
@@ -140,16 +133,6 @@ def measure(
                     width="stretch",
                 )
             error_messages.show_kept(_PROBLEM)
-
-
-def _measures_itself(names: list[str], set_name: str) -> bool:
-    """Whether to measure automatically, once per session; takes seconds."""
-    bundled = bool(names) and set(names) <= set(BUILT_IN) and set_name in BUNDLED
-    begun = f"compare-begun-{set_name}"
-    if not bundled or begun in st.session_state:
-        return False
-    st.session_state[begun] = True
-    return True
 
 
 def _start(names: list[str], set_name: str, sentences: list[str]) -> None:

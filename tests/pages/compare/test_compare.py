@@ -1,12 +1,13 @@
 """The Compare page in each of its states, from rows and files, without an encoder."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sqlalchemy import Engine
 
 from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
 from db.engine import writing
-from db.execution import execute
 from db.models import Encoder, RunState
 from db.run_process import run_folder
 from db.runs import get_run
@@ -15,6 +16,7 @@ from pages.components.shared.shell.open_project import ask
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import change, charts, newest, opened, page_text, use
 from tests.training.support.trainings import perform
+from training.evaluation import similarity_run
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
     FIGURE_1_SET,
@@ -26,7 +28,7 @@ from training.evaluation.probe_sets import (
 )
 from training.evaluation.probes import save_probe_cosines
 from training.evaluation.similarity import ROLES, ProbePair
-from training.evaluation.similarity_run import COMPARE, KIND, Compare, set_cosines, work
+from training.evaluation.similarity_run import COMPARE, KIND, Compare, set_cosines
 from training.models.known import named_encoder
 
 TRAINED = "run 7: all-MiniLM-L6-v2, release 1"
@@ -35,8 +37,11 @@ SENTENCES = ["It rains.", "It pours.", HOSTILE]
 
 
 @pytest.fixture
-def models(app_engine: Engine) -> list[int]:
-    """The rows of the built-in encoder and of a trained one."""
+def models(app_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows of the built-in encoder and of a trained one, which have measured nothing."""
+    nothing = tmp_path / "no_cosines.json"
+    nothing.write_text("{}")
+    monkeypatch.setattr(similarity_run, "_BUNDLED", nothing)
     rows = [
         Encoder(name=DEFAULT_ENCODER, fingerprint="a" * 64),
         Encoder(name=TRAINED, fingerprint="b" * 64, path="runs/00007-train/model"),
@@ -58,7 +63,7 @@ def store_cosines(engine: Engine, encoder_id: int, name: str, *, contradicted: f
         save_probe_cosines(session, cosines, encoder_id=encoder_id)
 
 
-def test_a_new_project_measures_figure_1_with_the_bundled_encoders_once(
+def test_a_new_project_shows_figure_1_before_and_after_at_once(
     open_page: OpenPage, started: list[int], app_engine: Engine, wording: Wording
 ) -> None:
     app = open_page("compare")
@@ -70,26 +75,7 @@ def test_a_new_project_measures_figure_1_with_the_bundled_encoders_once(
     ]
     (link,) = app.get("page_link")
     assert link.page == "train"
-    run = newest(KIND)
-    assert (run.parameters["set"], run.parameters["models"]) == (FIGURE_1_SET, list(BUILT_IN))
-    app.run()
-    assert started == [run.id]
-    app.button(f"cancel-{run.id}").click().run()
-    again = open_page("compare")
-    assert ask(get_run, run.id).state == RunState.CANCELLED
-    assert started == [run.id], "a cancelled measurement does not restart by itself"
-    again.button("compare-start").click().run()
-    assert len(started) == 2
-
-
-@pytest.mark.slow
-def test_a_new_project_shows_figure_1_before_and_after(
-    open_page: OpenPage, started: list[int], app_engine: Engine, wording: Wording
-) -> None:
-    app = open_page("compare")
-    execute(app_engine, load_settings(), started[0], {KIND: work})
-    wording(app.run(), "compare", "Figure 1")
-    assert charts(app) == 1 and len(started) == 1
+    assert charts(app) == 1 and started == []
     probes = ask(open_set, FIGURE_1_SET).probes
     before, after = (ask(set_cosines, ask(named_encoder, name).row, probes) for name in BUILT_IN)
     assert before is not None and after is not None

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from curation.encoders.loading import fingerprint
-from curation.encoders.model_folders import DEFAULT_ENCODER, TRAINED_ENCODER
+from curation.encoders.embeddings import pair_cosines
+from curation.encoders.loading import fingerprint, load_encoder
+from curation.encoders.model_folders import BUILT_IN, DEFAULT_ENCODER, TRAINED_ENCODER
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -22,6 +23,7 @@ from tests.training.support.trainings import perform, read, write
 from training.evaluation import similarity_run
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_sets import (
+    BUNDLED,
     FIGURE_1_SET,
     GROUPS_SET,
     add_to_set,
@@ -34,6 +36,7 @@ from training.evaluation.similarity_run import (
     Compare,
     sentence_matrix,
     set_cosines,
+    store_bundled,
     work,
 )
 from training.models.known import (
@@ -41,6 +44,7 @@ from training.models.known import (
     encoder_choice,
     find_encoder,
     list_encoders,
+    named_encoder,
     newest_trained,
 )
 from training.runs.kinds import kind_of
@@ -198,3 +202,21 @@ def test_what_cannot_be_compared_is_refused_before_a_run_is_stored(
         with pytest.raises(HedgerowError, match="2 to 200"):
             perform(engine, COMPARE, Compare(models=(DEFAULT_ENCODER,), sentences=tuple(sentences)))
     assert read(engine, list_runs) == []
+
+
+@pytest.mark.slow
+def test_the_cosines_that_come_with_hedgerow_are_those_of_the_bundled_encoders(
+    engine: Engine,
+) -> None:
+    with writing(engine) as session:
+        store_bundled(session)
+        store_bundled(session)  # changes nothing
+    for name in BUILT_IN:
+        model = load_encoder(name)
+        for set_name, probes in BUNDLED.items():
+            with reading(engine) as session:
+                encoder = named_encoder(session, name).row
+                known = set_cosines(session, encoder, open_set(session, set_name).probes)
+            assert encoder is not None and encoder.fingerprint == fingerprint(name)
+            found = pair_cosines(model, [probe[:2] for probe in probes])
+            assert known == pytest.approx([float(cosine) for cosine in found], abs=1e-4)
