@@ -36,7 +36,7 @@ from db.failures import explain, is_busy, shown_address
 from db.trigrams import index_new_texts
 
 BUSY_TIMEOUT_MS = 60_000
-"""How long a writer waits for another one, in milliseconds. A large release takes half of it."""
+"""How long a writer waits for others, in milliseconds. A run then tries again (`patient`)."""
 
 
 ROWS_AT_ONCE = 5_000
