@@ -118,13 +118,24 @@ def test_a_failure_leaves_the_rest_and_only_it_is_repeated(
         assert len(of_run(session, run.id)) == 3
 
 
-def test_a_cancelled_run_keeps_what_it_has_also_while_it_waits_for_its_turn(
+def test_without_a_gpu_an_encoder_does_not_wait_for_a_training(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
+    run = requested(
+        engine, settings, ModelChoice(name=str(tiny_encoder)), benchmarks=(nevir(settings),)
+    )
+    with device_to_oneself(lambda _: None, lock=settings.training_lock):
+        assert carried_out(engine, settings, run)["measured"] == 1
+
+
+def test_a_cancelled_run_keeps_what_it_has_also_while_it_waits_for_its_turn(
+    engine: Engine, settings: Settings, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.benchmarks.runs.lifecycle.visible_gpus", lambda: ["0"])
     models = TF_IDF, ModelChoice(name=str(tiny_encoder))
     data = semantoneg(settings), nevir(settings)
     run = requested(engine, settings, *models, benchmarks=data)
-    with device_to_oneself(lambda: None, lock=settings.training_lock):
+    with device_to_oneself(lambda _: None, lock=settings.training_lock):
         with pytest.raises(HedgerowError, match="cancelled"):
             carried_out(engine, settings, run, stopping(after="Waiting for other work"))
         assert {model for model, _ in results(engine)} == {"TF-IDF"}, "it needs no device"

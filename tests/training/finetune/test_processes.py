@@ -251,6 +251,9 @@ def test_torchrun_trains_a_queued_run(
     assert str(settings.data_folder / run.result["model"]) in result.stdout
 
 
+LATER = time.time() + 600
+"""Ten minutes from now."""
+
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
@@ -266,17 +269,17 @@ def test_waiting_processes_get_a_device_one_at_a_time_in_the_order_of_their_star
 
     def train(number: int, waiting: threading.Event) -> None:
         since = NOON + timedelta(seconds=number)
-        with device_to_oneself(waiting.set, lock=lock, since=since):
+        with device_to_oneself(lambda _: waiting.set(), lock=lock, since=since):
             served.append(number)
 
     threads = []
-    with device_to_oneself(lambda: None, lock=lock):
+    with device_to_oneself(lambda _: None, lock=lock):
         for number in (3, 1, 4, 2):
             waits = threading.Event()
             threads.append(threading.Thread(target=train, args=(number, waits)))
             threads[-1].start()
             assert waits.wait(5)
-        with device_to_oneself(lambda: None, lock=str(tmp_path / "of another device")):
+        with device_to_oneself(lambda _: None, lock=str(tmp_path / "of another device")):
             assert served == []
     for thread in threads:
         thread.join(10)
@@ -286,7 +289,7 @@ def test_waiting_processes_get_a_device_one_at_a_time_in_the_order_of_their_star
 def test_a_waiting_process_can_stop(tmp_path: Path) -> None:
     lock = str(tmp_path / "lock")
 
-    def stop() -> None:
+    def stop(_: str) -> None:
         raise RunCancelled
 
     with (
@@ -314,24 +317,87 @@ def test_without_writable_files_every_process_is_next() -> None:
         assert one(0) and other(0)
 
 
-def test_without_a_name_the_lock_is_shared_by_everybody_with_the_same_gpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of locks without a name."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr(devices, "_GPUS", tmp_path / "gpus")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return folder
+
+
+def test_without_a_name_the_lock_is_shared_by_everybody_on_the_machine(locks: Path) -> None:
     old = os.umask(0o077)
     try:
-        with device_to_oneself(lambda: None):
-            (file,) = folder.iterdir()
+        with device_to_oneself(lambda _: None):
+            (file,) = locks.iterdir()
             assert stat.S_IMODE(file.stat().st_mode) == 0o666
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,../1")
-        with device_to_oneself(lambda: None):
-            names = {file.name for file in folder.iterdir()}
     finally:
         os.umask(old)
-    assert names == {"hedgerow-training.lock", "hedgerow-training-0----1.lock"}
+    assert file.name == "hedgerow-training.lock"
+
+
+def test_as_many_runs_as_gpus_train_at_once_each_on_its_own(
+    locks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_: str) -> None:
+        raise RunCancelled
+
+    for number in range(2):
+        (tmp_path / f"gpus/0000:0{number}").mkdir(parents=True)
+    assert devices.visible_gpus() == ["0", "1"]
+    with device_to_oneself(stop):
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES")  # as in another process
+        with device_to_oneself(stop):
+            assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+            monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+            with pytest.raises(RunCancelled), device_to_oneself(stop):
+                raise AssertionError("there is a third one")
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert "CUDA_VISIBLE_DEVICES" not in os.environ
+    monkeypatch.setenv("WORLD_SIZE", "2")  # torchrun uses both
+    with device_to_oneself(stop):
+        assert "CUDA_VISIBLE_DEVICES" not in os.environ
+        monkeypatch.delenv("WORLD_SIZE")
+        with pytest.raises(RunCancelled), device_to_oneself(stop):
+            raise AssertionError("one is free")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    assert devices.visible_gpus() == []
+
+
+def test_whoever_waits_is_told_for_whom_and_how_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "NOTED_SECONDS", -1)
+    lock, told = str(tmp_path / "lock"), []
+    run = SimpleNamespace(id=7, kind="train", group="", created_at=NOON)
+    context = SimpleNamespace(
+        run=run,
+        listener=None,
+        settings=SimpleNamespace(home="/home/ada/denial", training_lock=lock),
+    )
+
+    def stop(holder: str) -> None:
+        told.append(holder)
+        raise RunCancelled
+
+    def ask() -> None:
+        with pytest.raises(RunCancelled), device_to_oneself(stop, lock=lock):
+            pass
+
+    with devices.own_device(context):  # type: ignore[arg-type]
+        ask()
+        monkeypatch.setattr("training.finetune.compute.devices.time.time", lambda: LATER)
+        context.listener(25, 100, "")  # type: ignore[misc]
+        ask()
+    began = "Run 7 (train) in /home/ada/denial began"
+    assert told[0] == f"{began} less than a minute ago."
+    assert told[1].startswith(began) and told[1].endswith("more.")
+    assert list(tmp_path.glob("*.held")) == []
 
 
 @pytest.mark.slow
@@ -345,7 +411,7 @@ def test_a_lock_that_cannot_be_written_is_reported(
     monkeypatch.setattr("tempfile.gettempdir", none)
     with (
         pytest.raises(HedgerowError, match="HEDGEROW_TRAINING_LOCK") as caught,
-        device_to_oneself(lambda: None, lock=lock),
+        device_to_oneself(lambda _: None, lock=lock),
     ):
         pass
     assert "\n" not in str(caught.value)

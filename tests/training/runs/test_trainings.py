@@ -240,7 +240,7 @@ def test_cancelling_ends_a_training_at_any_moment_and_stores_no_figures(
     monkeypatch.setattr(owner, name, cancelling)
     lock = settings.training_lock if moment == "waiting" else str(tmp_path / "of another device")
     with (
-        devices.device_to_oneself(lambda: None, lock=lock),
+        devices.device_to_oneself(lambda _: None, lock=lock),
         pytest.raises(HedgerowError, match="was cancelled"),
     ):
         train(project, settings, run_id)

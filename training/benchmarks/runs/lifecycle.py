@@ -1,8 +1,8 @@
 """Executing benchmark runs (kind ``benchmark``). Each result is stored as soon as it is ready."""
 
 import logging
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import select
@@ -30,12 +30,19 @@ from training.benchmarks.runs.measured_models import (
     find_model,
     scorer_of,
 )
+from training.benchmarks.runs.model_choice import PROMPTED
 from training.benchmarks.runs.request import BenchmarkRequest
 from training.benchmarks.scorers.interface import Scorer
 from training.benchmarks.scorers.prompted.chat import Chat
 from training.benchmarks.scorers.prompted.costs import Account
 from training.benchmarks.sources import open_data
-from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
+from training.finetune.compute.devices import (
+    announced,
+    device_to_oneself,
+    free_memory,
+    share_the_processor,
+    visible_gpus,
+)
 
 ResultKey = tuple[str, str, str, str, str]
 """Model, architecture, scoring, benchmark and hash of the data."""
@@ -157,7 +164,8 @@ class _Work:
             todo = [job for job in todo if self._has_data(found, job)]
         if not todo:
             return
-        with self._device(number, choice):
+        is_short = found.architecture not in PROMPTED and not any(job.general for job in todo)
+        with self._device(number, choice, is_short=is_short):
             self._say(number, f"{found.title}: loading the model.")
             scorer = scorer_of(
                 found, self.context.settings, folder=self.context.folder, budget=self.request.budget
@@ -206,15 +214,23 @@ class _Work:
         total = len(self.request.models) * self.items
         self.context.update(number * self.items, total, message)
 
-    def _device(self, number: int, choice: ModelChoice) -> AbstractContextManager[object]:
-        """Reserve the device while one model computes. Other runs may use it afterwards."""
-        if not choice.needs_device:
-            return nullcontext()
+    @contextmanager
+    def _device(self, number: int, choice: ModelChoice, *, is_short: bool) -> Iterator[None]:
+        """Reserve a device while one model computes. Other runs may use it afterwards.
 
-        def wait() -> None:
-            self._say(number, WAITING)
+        Without a GPU, the minutes of an encoder's benchmarks share the processor with a training
+        run, instead of waiting hours for it.
+        """
+        if not choice.needs_device or (is_short and not visible_gpus()):
+            yield
+            return
 
-        return device_to_oneself(wait, lock=self.context.settings.training_lock)
+        def wait(holder: str) -> None:
+            self._say(number, f"{WAITING} {holder}".rstrip())
+
+        lock = self.context.settings.training_lock
+        with device_to_oneself(wait, lock=lock) as device, announced(self.context, device):
+            yield
 
     @staticmethod
     def _key(found: FoundModel, job: Job) -> ResultKey:

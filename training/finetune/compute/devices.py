@@ -1,22 +1,25 @@
-"""Devices for training: bfloat16, reproducible results, and one training run at a time."""
+"""Devices for training: bfloat16, reproducible results, and one training run at a time on each."""
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import re
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from curation.formatting import duration
 from db.columns import now
 from db.errors import HedgerowError
 from db.execution import WAITING, RunContext
@@ -31,6 +34,12 @@ STUDY = re.compile(r"(?:llm-)?study-(\d+)")
 
 WAIT_SECONDS = 0.5
 """Seconds between two checks whether the device is free."""
+
+NOTED_SECONDS = 5.0
+"""Seconds between two notes of how long a run still needs its device."""
+
+_GPUS = Path("/proc/driver/nvidia/gpus")
+"""Has a folder for each GPU of the machine."""
 
 
 def share_the_processor() -> None:
@@ -94,55 +103,143 @@ def computing(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
 
 @contextmanager
 def device_to_oneself(
-    waiting: Callable[[], None], *, lock: str = "", since: datetime | None = None
-) -> Iterator[None]:
-    """Wait until no other training run computes on this machine.
+    waiting: Callable[[str], None], *, lock: str = "", since: datetime | None = None
+) -> Iterator[Path]:
+    """Wait until a device of this machine is free: one of its GPUs, or without a GPU its processor.
 
     Two runs at once would compete for the memory of one GPU, and on a CPU they would take longer
     than one after the other. Of several waiting runs, the one with the earliest ``since`` is next.
-    The system releases the lock of a process that died.
+    The processes of a `torchrun` use all GPUs. The system releases the lock of a process that died.
+
+    Yields the lock file of the device. Among several GPUs, only that one is visible meanwhile.
 
     Args:
-        waiting: called every half second meanwhile; may raise to stop.
-        lock: path of the lock file; runs with the same file take turns. By default, all runs that
-            see the same GPUs of this machine share one.
+        waiting: called every half second meanwhile with a sentence about whoever has the device,
+            or ''; may raise to stop.
+        lock: path of the lock file; runs with the same file take turns, whatever their device. By
+            default, each GPU that is visible has one.
         since: the moment that determines this run's place in the queue; by default now.
 
     Raises:
         HedgerowError: the file cannot be written.
     """
-    held = FileLock(_lock_file(lock), mode=EVERYBODYS)
-    with in_line(Path(held.lock_file), since or now()) as is_next:
-        while not _taken_in_turn(held, is_next):
-            waiting()
+    line = _lock_file(lock)
+    gpus = [] if lock else visible_gpus()
+    slots = [line.with_name(f"{line.name}.gpu-{gpu}") for gpu in gpus] if len(gpus) > 1 else [line]
+    held: list[FileLock] = []
+    with in_line(line, since or now()) as is_next:
+        while len(held) < (len(slots) if "WORLD_SIZE" in os.environ else 1):
+            if (taken := _taken_in_turn(slots[len(held) :], is_next)) is not None:
+                held.append(taken)
+            else:
+                waiting(_holder(slots))
     try:
-        yield
+        first = Path(held[0].lock_file)
+        with _only(gpus[slots.index(first)]) if len(held) < len(slots) else nullcontext():
+            yield first
     finally:
-        held.release()
+        for one in held:
+            one.release()
 
 
 @contextmanager
 def own_device(context: RunContext) -> Iterator[None]:
-    """The device for the whole of a run, which says meanwhile that it waits for others."""
+    """The device for the whole of a run, which says meanwhile for whom it waits."""
     share_the_processor()
     run = context.run
     # A study's runs take turns with others: each has waited since the study started.
     since = run.started_at if STUDY.fullmatch(run.group) else run.created_at
 
-    def wait() -> None:
-        context.update(0, 0, WAITING)
+    def wait(holder: str) -> None:
+        context.update(0, 0, f"{WAITING} {holder}".rstrip())
 
-    with device_to_oneself(wait, lock=context.settings.training_lock, since=since):
+    with (
+        device_to_oneself(wait, lock=context.settings.training_lock, since=since) as device,
+        announced(context, device),
+    ):
         yield
 
 
-def _taken_in_turn(lock: FileLock, is_next: Callable[[float], bool]) -> bool:
-    if not (is_next(WAIT_SECONDS) and _taken(lock)):
-        return False
-    if is_next(0):
-        return True
-    lock.release()  # an earlier run arrived while this one waited for the lock
-    return False
+def visible_gpus() -> list[str]:
+    """The ids of the GPUs that this process may use, without importing PyTorch."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return [str(number) for number, _ in enumerate(_GPUS.glob("*"))]
+    return [name for one in visible.split(",") if (name := one.strip()) and name != "-1"]
+
+
+@contextmanager
+def _only(gpu: str) -> Iterator[None]:
+    """Use only this GPU. PyTorch reads the variable when it first uses one."""
+    name, before = "CUDA_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ[name] = gpu
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
+# -- Who has a device: a note next to its lock, for those that wait -------------------------------
+
+
+@contextmanager
+def announced(context: RunContext, device: Path) -> Iterator[None]:
+    """Write down next to the lock that this run has the device, and how long it still needs."""
+    run, begun, others = context.run, time.time(), context.listener
+    facts = {"run": run.id, "kind": run.kind, "home": str(context.settings.home), "begun": begun}
+    note, told = device.with_name(f"{device.name}.held"), 0.0
+
+    def tell(step: int, total: int, message: str) -> None:
+        nonlocal told
+        if others is not None:
+            others(step, total, message)
+        if time.time() - told > NOTED_SECONDS:
+            told = time.time()
+            share = step / total if total else 0
+            left = (told - begun) * (1 - share) / share if share else None
+            with suppress(OSError):
+                note.write_text(json.dumps(facts | {"left": left}))
+
+    tell(0, 0, "")
+    context.listener = tell
+    try:
+        yield
+    finally:
+        context.listener = others
+        with suppress(OSError):
+            note.unlink(missing_ok=True)
+
+
+def _holder(slots: Sequence[Path]) -> str:
+    """A sentence about the run with the earliest beginning that has one of these devices."""
+    found = []
+    for slot in slots:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = json.loads(slot.with_name(f"{slot.name}.held").read_text())
+            found.append((float(known["begun"]), known))
+    if not found:
+        return ""
+    begun, known = min(found, key=itemgetter(0))
+    needs = f" and needs {duration(known['left'])} more" if known.get("left") else ""
+    return (
+        f"Run {known['run']} ({known['kind']}) in {known['home']} began "
+        f"{duration(time.time() - begun)} ago{needs}."
+    )
+
+
+def _taken_in_turn(slots: Sequence[Path], is_next: Callable[[float], bool]) -> FileLock | None:
+    """The lock of a free device, if it is this process's turn."""
+    if not is_next(WAIT_SECONDS):
+        return None
+    for slot in slots:
+        lock = FileLock(slot, mode=EVERYBODYS)
+        if _taken(lock):
+            if is_next(0):
+                return lock
+            lock.release()  # an earlier run arrived while this one waited for the lock
+    return None
 
 
 def _taken(lock: FileLock) -> bool:
