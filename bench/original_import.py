@@ -83,10 +83,8 @@ def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
             columns=guess_columns(table, "premise"),
         )
     rows = shown.chosen(suspicious=True)
-    with writing(engine) as session:
-        add_anchors(
-            session, shown, rows, about=About(source="bench"), paired=PairedTexts(originals, accept)
-        )
+    paired = PairedTexts(originals, accept)
+    add_anchors(engine, shown, rows, about=About(source="bench"), paired=paired)
     took = time.perf_counter() - start
     engine.dispose()
     return took

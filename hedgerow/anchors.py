@@ -351,10 +351,10 @@ def set_facts(
 
 def set_retired(home: Home, uids: Iterable[str], *, retired: bool) -> Changed:
     """See `Anchors.retire` and `Anchors.restore` of `hedgerow.anchors`."""
-    with writing(home.engine) as session:
+    with reading(home.engine) as session:
         ids = _ids_of(session, uids)
-        change = retire_anchors if retired else restore_anchors
-        return _changed(ids, change(session, ids.values()))
+    change = retire_anchors if retired else restore_anchors
+    return _changed(ids, change(home.engine, ids.values()))
 
 
 def _ids_of(session: Session, uids: Iterable[str]) -> dict[str, int]:

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, Engine, delete, func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -25,6 +25,7 @@ from curation.editing.variants import Edit, carry_out, plan_edit
 from curation.language.word_changes import carry
 from curation.taxonomy.project_types import types_in_use
 from db.columns import now
+from db.engine import write_in_pieces
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Status, Variant, VariantCosine
 
@@ -188,7 +189,7 @@ def retire_anchor(session: Session, anchor_id: int) -> bool:
 
     Decisions are kept, and existing releases do not change.
     """
-    return bool(retire_anchors(session, [anchor_id]))
+    return bool(_set_retired(session, [anchor_id], retired=True))
 
 
 def restore_anchor(session: Session, anchor_id: int) -> bool:
@@ -196,17 +197,27 @@ def restore_anchor(session: Session, anchor_id: int) -> bool:
 
     Variants of a retired type come back when the type is restored.
     """
-    return bool(restore_anchors(session, [anchor_id]))
+    return bool(_set_retired(session, [anchor_id], retired=False))
 
 
-def retire_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
-    """Retire several anchors, all or none; return the ids of those that were in use."""
-    return _set_retired(session, anchor_ids, retired=True)
+def retire_anchors(engine: Engine, anchor_ids: Iterable[int]) -> list[int]:
+    """Retire many anchors, in pieces. Returns those that were in use."""
+    return _set_all_retired(engine, anchor_ids, retired=True)
 
 
-def restore_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
-    """Restore several anchors, all or none; return the ids of those that were retired."""
-    return _set_retired(session, anchor_ids, retired=False)
+def restore_anchors(engine: Engine, anchor_ids: Iterable[int]) -> list[int]:
+    """Restore many anchors, in pieces. Returns those that were retired."""
+    return _set_all_retired(engine, anchor_ids, retired=False)
+
+
+def _set_all_retired(engine: Engine, anchor_ids: Iterable[int], *, retired: bool) -> list[int]:
+    changed: list[int] = []
+
+    def change(session: Session, some: list[int]) -> None:
+        changed.extend(_set_retired(session, some, retired=retired))
+
+    write_in_pieces(engine, anchor_ids, change)
+    return changed
 
 
 def _set_retired(session: Session, anchor_ids: Iterable[int], *, retired: bool) -> list[int]:

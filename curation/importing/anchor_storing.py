@@ -1,4 +1,4 @@
-"""Add the rows of a previewed file as anchors, all or none.
+"""Add the rows of a previewed file as anchors.
 
 An import is stored as a finished run with the file's hash, the column and what was left out.
 
@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Engine, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import variant_uid
 from curation.decisions.reviewers import LABELS, ensure_reviewer
-from curation.decisions.storing import bulk_store_decisions
+from curation.decisions.storing import bulk_store_decisions, rows_with
 from curation.decisions.variant_rows import imported_row
 from curation.diagnostics.measuring import measure_variants
 from curation.editing.attributes import splits
@@ -34,9 +34,9 @@ from curation.importing.anchor_rows import (
 )
 from curation.importing.originals import KnownAnchor, Original, Originals, known_anchors
 from db.columns import now
-from db.engine import collector_paused, insert_new, know_new_rows
+from db.engine import collector_paused, insert_new, know_new_rows, write_in_pieces
 from db.errors import HedgerowError
-from db.models import ReviewerKind, Run, RunState, Variant, Verdict
+from db.models import Anchor, ReviewerKind, Run, RunState, Variant, Verdict
 
 KIND = "import"
 
@@ -45,6 +45,9 @@ _OVERTAKEN = (
     "then add the rows."
 )
 
+
+ALL_OR_NONE = 1_000
+"""An import of at most this many anchors is one transaction."""
 
 MEASURED_AT_ONCE = 5_000
 """Maximum variants whose distances and flags the import measures, in a second or two; if there are
@@ -106,7 +109,7 @@ def earlier_import(session: Session, content_hash: str) -> Earlier | None:
 
 
 def add_anchors(
-    session: Session,
+    engine: Engine,
     preview: Preview,
     rows: Sequence[FileRow],
     *,
@@ -116,7 +119,11 @@ def add_anchors(
     parameters: dict[str, Any] | None = None,
     author_id: int | None = None,
 ) -> Added:
-    """Add these rows of a preview as anchors, in the session's transaction.
+    """Add these rows of a preview as anchors.
+
+    Up to `ALL_OR_NONE` anchors are added all or none. More are added in pieces of whole rows with
+    their paired texts, between which others can write. If the process ends in between, the run says
+    how many were added, and adding the same file again adds the rest.
 
     Args:
         rows: the result of ``preview.chosen``.
@@ -128,47 +135,112 @@ def add_anchors(
     Raises:
         HedgerowError: the source has another licence, or anchors were added since the preview.
     """
-    check_source(session, about)
     texts = paired.originals.paired_with(rows) if paired else []
     if not rows and not texts:
         return Added(0)
-    if count_revisions(session) != preview.revisions:
-        raise HedgerowError(_OVERTAKEN)
-    source_id = ensure_source(
-        session, about.source, about.licence or "", content_hash=preview.content_hash
-    )
     run = _kept_as_run(preview, rows, about, file, parameters or {}, author_id)
-    session.add(run)
-    session.flush()
+    if paired is not None:
+        faults = paired.originals.left_out_beside(rows).items()
+        run.parameters = run.parameters | {
+            "columns": dict(paired.originals.columns),
+            "accept_originals": paired.accept,
+        }
+        run.result = run.result | {"originals_left_out": {one.value: n for one, n in faults}}
+    of_anchor: dict[str, list[Original]] = {}
+    for text in texts:
+        of_anchor.setdefault(text.anchor, []).append(text)
+    parts: list[_Part] = [(row, of_anchor.pop(row.uid, [])) for row in rows]
+    parts += [(None, others) for others in of_anchor.values()]
+    adding = _Adding(preview, about, run, paired, parts=len(parts), texts=len(texts))
     try:
-        with collector_paused():
-            if rows:
-                new = _new_anchors(session, rows, about, source_id)
-                insert_anchors(session, new, author_id=author_id)
+        write_in_pieces(engine, parts, adding.write, first=ALL_OR_NONE)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
-    if paired is None:
-        return Added(len(rows), run.id, about.source)
-    with collector_paused():
-        imported = _add_paired(session, rows, paired, run=run, file=file)
-    return Added(len(rows), run.id, about.source, imported)
+    imported = Imported(adding.types, adding.measures) if paired else Imported()
+    return Added(adding.added, run.id, about.source, imported)
 
 
-def _add_paired(
-    session: Session, rows: Sequence[FileRow], paired: PairedTexts, *, run: Run, file: str
-) -> Imported:
-    """Add the texts that the file pairs with its anchors, and store the counts with the run."""
-    texts = paired.originals.paired_with(rows)
-    imported = add_originals(session, texts, run_id=run.id, file=file, accept=paired.accept)
-    faults = paired.originals.left_out_beside(rows).items()
-    left_out = {fault.value: count for fault, count in faults}
-    run.parameters = run.parameters | {
-        "columns": dict(paired.originals.columns),
-        "accept_originals": paired.accept,
-    }
-    added = {"originals": dict(imported.types), "originals_left_out": left_out}
-    run.result = run.result | added
-    return imported
+_Part = tuple[FileRow | None, list[Original]]
+"""A row that becomes an anchor (None for an existing anchor), with its paired texts."""
+
+
+class _Adding:
+    """An import that is written in pieces.
+
+    Attributes:
+        added: the number of anchors added so far.
+        types: type id → number of paired texts added so far.
+        measures: whether distances and flags are measured at once.
+    """
+
+    def __init__(
+        self,
+        preview: Preview,
+        about: About,
+        run: Run,
+        paired: PairedTexts | None,
+        *,
+        parts: int,
+        texts: int,
+    ) -> None:
+        self._preview, self._about, self._run, self._paired = preview, about, run, paired
+        self._left, self._total = parts, run.total
+        self._splits: dict[str, str] = {}  # document → its split, over all pieces
+        self.added = 0
+        self.types: Counter[str] = Counter()
+        self.measures = texts <= MEASURED_AT_ONCE
+
+    def write(self, session: Session, parts: Sequence[_Part]) -> None:
+        """Store some rows with their texts; with the first ones, the source and the run."""
+        about, run = self._about, self._run
+        check_source(session, about)
+        source_id = ensure_source(
+            session, about.source, about.licence or "", content_hash=self._preview.content_hash
+        )
+        rows = [row for row, _ in parts if row is not None]
+        if run.id is None:
+            if count_revisions(session) != self._preview.revisions:
+                raise HedgerowError(_OVERTAKEN)
+            session.add(run)
+            session.flush()
+        else:  # somebody may have added some of them since the first piece
+            query = select(col(Anchor.uid))
+            found = rows_with(session, query, col(Anchor.uid), [row.uid for row in rows])
+            there = {uid for (uid,) in found}
+            rows = [row for row in rows if row.uid not in there]
+        with collector_paused():
+            if rows:
+                new = _new_anchors(session, rows, about, source_id, self._splits)
+                insert_anchors(session, new, author_id=run.requested_by)
+            if self._paired is not None:
+                texts = [text for _, some in parts for text in some]
+                self.types.update(self._add_paired(session, texts))
+        self.added += len(rows)
+        self._left -= len(parts)
+        self._note(session)
+
+    def _add_paired(self, session: Session, texts: Sequence[Original]) -> Mapping[str, int]:
+        assert self._paired is not None
+        return add_originals(
+            session,
+            texts,
+            run_id=self._run.id,
+            file=self._run.inputs["file"],
+            accept=self._paired.accept,
+            measures=self.measures,
+        )
+
+    def _note(self, session: Session) -> None:
+        """Store how far the import is. Until the last piece, it counts as interrupted."""
+        originals = {"originals": dict(self.types)} if self._paired is not None else {}
+        of = f" of {self._total:,}" if self._left else ""
+        values = {
+            "result": self._run.result | {"added": self.added} | originals,
+            "state": RunState.INTERRUPTED if self._left else RunState.DONE,
+            "step": self.added,
+            "message": f"Added {self.added:,}{of} anchors.",
+        }
+        session.execute(update(Run).where(col(Run.id) == self._run.id).values(**values))
 
 
 def _kept_as_run(
@@ -199,9 +271,13 @@ def _kept_as_run(
 
 
 def _new_anchors(
-    session: Session, rows: Sequence[FileRow], about: About, source_id: int
+    session: Session,
+    rows: Sequence[FileRow],
+    about: About,
+    source_id: int,
+    known: dict[str, str],
 ) -> list[NewAnchor]:
-    of_rows = splits(session, source_id, [(row.uid, row.own) for row in rows])
+    of_rows = splits(session, source_id, [(row.uid, row.own) for row in rows], known)
     return [
         NewAnchor(
             *(row.uid, source_id, row.own.genre or about.genre, row.own.language or about.language),
@@ -215,8 +291,14 @@ def _new_anchors(
 
 
 def add_originals(
-    session: Session, originals: Sequence[Original], *, run_id: int, file: str, accept: bool = False
-) -> Imported:
+    session: Session,
+    originals: Sequence[Original],
+    *,
+    run_id: int,
+    file: str,
+    accept: bool,
+    measures: bool,
+) -> Mapping[str, int]:
     """Add these texts as variants of their anchors, in the session's transaction.
 
     Skips a text that its anchor already has with the same type, and texts whose anchor has been
@@ -227,6 +309,10 @@ def add_originals(
         run_id: the import's.
         file: its name, stored with each variant.
         accept: record that the labels of the data set are right.
+        measures: measure distances and flags at once.
+
+    Returns:
+        Type id → number of variants added.
 
     Raises:
         HedgerowError: as ``ensure_types``.
@@ -239,17 +325,17 @@ def add_originals(
         if original.anchor in anchors
     ]
     if not rows:
-        return Imported()
+        return {}
     insert_new(session, Variant, rows)
     know_new_rows(session, Variant)
     query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.run_id) == run_id)
-    added = dict(session.execute(query).all())
+    uids = [row["uid"] for row in rows]
+    added: dict[int, str] = dict(rows_with(session, query, col(Variant.uid), uids))
     if accept:
-        _accept(session, list(added), note=f"As labelled in {file}.")
-    measured = len(added) <= MEASURED_AT_ONCE
-    if measured:
+        _accept(session, list(added), run_id=run_id, note=f"As labelled in {file}.")
+    if measures:
         measure_variants(session, added)
-    return Imported(Counter(added.values()), measured)
+    return Counter(added.values())
 
 
 def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> dict[str, Any]:
@@ -266,9 +352,9 @@ def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> 
     )
 
 
-def _accept(session: Session, variant_ids: Sequence[int], *, note: str) -> None:
+def _accept(session: Session, variant_ids: Sequence[int], *, run_id: int, note: str) -> None:
     reviewer = ensure_reviewer(session, LABELS, kind=ReviewerKind.MODEL)
-    action = str(uuid.uuid4())
+    action = str(uuid.uuid5(uuid.NAMESPACE_OID, f"import {run_id}"))  # one for all pieces
     bulk_store_decisions(
         session,
         [

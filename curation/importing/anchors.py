@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from pydantic import Field
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.actions import Action, OpenProject, Request
@@ -321,7 +322,7 @@ def places(planned: Plan) -> list[str]:
 
 
 def add(project: OpenProject, planned: Plan) -> Added:
-    """Add what a plan shows, all or nothing.
+    """Add what a plan shows.
 
     Raises:
         HedgerowError: the source has another licence, or anchors were added since the plan.
@@ -329,16 +330,17 @@ def add(project: OpenProject, planned: Plan) -> Added:
     if not planned.rows and not planned.originals.paired_with(planned.rows):
         return Added(0)
     with writing(project.engine) as session:
-        return stored_in(session, planned, author_id=project.author(session))
+        author_id = project.author(session)
+    return stored_in(project.engine, planned, author_id=author_id)
 
 
-def stored_in(session: Session, planned: Plan, *, author_id: int | None = None) -> Added:
+def stored_in(engine: Engine, planned: Plan, *, author_id: int | None = None) -> Added:
     """See ``add``."""
     request, columns = planned.request, planned.columns
     paired = PairedTexts(planned.originals, request.accept_originals)
     lines = request.include_suspicious
     return add_anchors(
-        session,
+        engine,
         planned.preview,
         planned.rows,
         about=planned.about,

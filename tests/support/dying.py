@@ -1,6 +1,7 @@
 """A process that is killed between two pieces of a large change."""
 
 import os
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,6 +32,8 @@ def dies(engine: Engine, do: Callable[[Engine], object], *, after: int) -> None:
     try:
         setattr(module, "writing", writing)  # noqa: B010 (in this fork only)
         do(create_engine(engine.url))
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(1)
 

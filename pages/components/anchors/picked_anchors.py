@@ -278,7 +278,7 @@ def _common(values: Iterable[str]) -> str | None:
 
 
 def _retire(ids: Sequence[int]) -> None:
-    changed = open_project.tell(retire_anchors, ids)
+    changed = retire_anchors(open_project.engine(), ids)
     _finish(_Done(f"{counted(len(changed), 'anchor')} and their variants retired.", tuple(changed)))
 
 
@@ -288,5 +288,5 @@ def _finish(done: _Done) -> None:
 
 
 def _restore(ids: Sequence[int]) -> None:
-    changed = open_project.tell(restore_anchors, ids)
+    changed = restore_anchors(open_project.engine(), ids)
     st.session_state[_DONE] = _Done(f"{counted(len(changed), 'anchor')} restored.")

@@ -179,8 +179,8 @@ def test_a_refused_correction_changes_nothing(
 def test_several_anchors_are_retired_and_restored_together(session: Session, ada: int) -> None:
     add_anchor(session, "The road is safe.")
     retire_anchor(session, 2)
-    assert retire_anchors(session, [2, 1]) == [1] and variant(session).retired
-    assert restore_anchors(session, [1]) == [1] and not variant(session).retired
+    assert retire_anchors(engine_of(session), [2, 1]) == [1] and variant(session).retired
+    assert restore_anchors(engine_of(session), [1]) == [1] and not variant(session).retired
     retired = [session.get_one(Anchor, number).retired_at is not None for number in (1, 2)]
     assert retired == [False, True]
 

@@ -64,8 +64,9 @@ from db.models import (
     Variant,
 )
 from tests.curation.support.deciding import accept
-from tests.support.databases import both_databases
-from tests.support.factories import add_anchor, add_variant, freeze, person
+from tests.support.databases import both_databases, start_over
+from tests.support.dying import dies, small_pieces
+from tests.support.factories import add_anchor, add_variant, engine_of, freeze, person
 
 NLI_NAMES = ("premise", "hypothesis", "label")
 GENRES = {"genre": "genre"}
@@ -96,7 +97,7 @@ def found(shown: Preview) -> list[tuple[RowStatus, list[Reason]]]:
 
 def enter(session: Session, text: str, *, name: str = "mine") -> Added:
     shown = looked(session, text)
-    return add_anchors(session, shown, shown.chosen(), about=About(source=name))
+    return add_anchors(engine_of(session), shown, shown.chosen(), about=About(source=name))
 
 
 def paired(
@@ -120,7 +121,7 @@ def load(
     """Import the whole file, or a sample."""
     shown, originals = paired(session, text, source)
     return add_anchors(
-        session,
+        engine_of(session),
         shown,
         shown.chosen(suspicious=True, **more),
         about=About(source),
@@ -239,17 +240,16 @@ def test_every_row_and_every_paired_text_is_in_exactly_one_count(
         for row in rows
     ]
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
-    with session.begin_nested() as attempt:
-        file = AnchorFile(read_file(data, name="a.jsonl"), "mine")
-        request = AddAnchors(column="premise", include_suspicious=suspicious)
-        planned = planned_in(session, request, file)
-        assert sum(planned.preview.statuses.values()) == len(rows)
-        paired = [text for row in rows for text in (row[1:] if label is None else row[1:2])]
-        texts, left_out = planned.originals.paired_with(planned.rows), planned.originals_left_out
-        assert len(texts) + sum(left_out.values()) == sum(bool(text.strip()) for text in paired)
-        done = stored_in(session, planned)
-        assert (done.added, done.originals.total) == (len(planned.rows), len(texts))
-        attempt.rollback()
+    file = AnchorFile(read_file(data, name="a.jsonl"), "mine")
+    request = AddAnchors(column="premise", include_suspicious=suspicious)
+    planned = planned_in(session, request, file)
+    assert sum(planned.preview.statuses.values()) == len(rows)
+    paired = [text for row in rows for text in (row[1:] if label is None else row[1:2])]
+    texts, left_out = planned.originals.paired_with(planned.rows), planned.originals_left_out
+    assert len(texts) + sum(left_out.values()) == sum(bool(text.strip()) for text in paired)
+    done = stored_in(engine_of(session), planned)
+    assert (done.added, done.originals.total) == (len(planned.rows), len(texts))
+    start_over(session)
 
 
 @both_databases
@@ -262,7 +262,7 @@ def test_documents_stay_in_one_split_and_ids_reach_the_release(
             seed_taxonomy(session)
             file = AnchorFile(read_file(data, name="a.csv"), "mine")
             planned = planned_in(session, AddAnchors(), file)
-            stored_in(session, planned)
+            stored_in(engine_of(session), planned)
         return planned
 
     first = load("One is here.,d1,7,\nTwo is here.,d1,8,dev\nThree is here.,,9,test\n")
@@ -339,7 +339,7 @@ def test_anchors_get_uid_split_source_and_author(engine: Engine) -> None:
         ada = person(session)
         shown = preview(session, read_file(data, name="a.csv"), column="text", attributes=GENRES)
         added = add_anchors(
-            session,
+            engine_of(session),
             shown,
             shown.chosen(),
             about=About(source="mine", licence="CC0", genre="prose", language="en-GB"),
@@ -398,7 +398,9 @@ def test_anchors_that_are_there_after_all_stop_an_import(engine: Engine, twice: 
         if not twice:
             enter(session, "The ferry is late.")
     with pytest.raises(HedgerowError), writing(engine) as session:
-        add_anchors(session, shown, shown.chosen() * (1 + twice), about=About(source="mine"))
+        add_anchors(
+            engine_of(session), shown, shown.chosen() * (1 + twice), about=About(source="mine")
+        )
     with reading(engine) as session:
         assert count(session, Anchor) == [not twice]
 
@@ -639,3 +641,33 @@ def test_many_originals_are_looked_up_by_index_in_a_new_table(engine: Engine) ->
     # Reading the whole table for each 500 rows took 216,000. For a few batches, a table that an
     # earlier test emptied is misjudged.
     assert read_rows["variant"] < 12 * added.originals.total
+
+
+def test_a_large_file_is_added_in_pieces_and_the_rest_after_an_interruption(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_pieces(monkeypatch, 4)
+    lines = [f"Bridge {n} is safe.,Bridge {n} holds.,d{n // 3}" for n in range(10)]
+    data = "\n".join(["premise,entailment,doc_id", *lines]).encode()
+    request = AddAnchors(accept_originals=True)
+    file = AnchorFile(read_file(data, name="a.csv"), "mine")
+
+    def planned() -> Plan:
+        with reading(engine) as session:
+            return planned_in(session, request, file)
+
+    with writing(engine) as session:
+        seed_taxonomy(session)
+    first = planned()
+    dies(engine, lambda own: stored_in(own, first), after=2)
+    with reading(engine) as session:
+        (run,) = session.execute(select(Run)).scalars()
+        assert (run.state, run.message) == (RunState.INTERRUPTED, "Added 8 of 10 anchors.")
+        assert run.result["originals"] == {"entailment": 8} and count(session, Anchor) == [8]
+    done = stored_in(engine, planned())
+    assert (done.added, dict(done.originals.types)) == (2, {"entailment": 2})
+    with reading(engine) as session:
+        split_of = select(col(Anchor.document_id), col(Anchor.split)).distinct()
+        assert len(session.execute(split_of).all()) == 4, "a document is in one split"
+        accepted = select(Variant).where(col(Variant.status) == Status.ACCEPTED)
+        assert len(session.execute(accepted).all()) == 10

@@ -164,7 +164,7 @@ def test_every_antonym_pair_stays_in_one_split_whatever_happens_to_its_anchors(
     correct_anchor(session, anchor.id, new, reviewer_id=person(session), expected_revision=1)
     for again in (text, new):  # a user has the sentence in a file, unchanged or corrected
         shown = preview(session, read_pasted(again), column="text")
-        add_anchors(session, shown, shown.chosen(), about=About(source="mine"))
+        add_anchors(engine_of(session), shown, shown.chosen(), about=About(source="mine"))
     assert load(session, corpus) == Loaded(0, 0, 0) and splits(session) == found
 
 

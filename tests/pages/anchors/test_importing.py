@@ -40,7 +40,15 @@ from pages.components.anchors.file_rows import chart, in_words
 from pages.components.anchors.variant_columns import WORDS, in_fields
 from tests.pages.conftest import OpenPage, Wording, unsafe_texts
 from tests.pages.looks import drawn, keys, links, named, page_text, press, put, rows
-from tests.support.factories import ANCHOR, TEXTS, add_anchor, add_family, add_variant, person
+from tests.support.factories import (
+    ANCHOR,
+    TEXTS,
+    add_anchor,
+    add_family,
+    add_variant,
+    engine_of,
+    person,
+)
 from training.runs.kinds import WORK
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ [a](javascript:1)"
@@ -407,7 +415,7 @@ def test_a_file_is_checked_against_what_the_project_has_by_now(
     with writing(app_engine) as session:
         session.add(Source(name="mine", licence="CC0"))
         theirs = preview(session, read_pasted("The bridge is safe."), column="text")
-        add_anchors(session, theirs, theirs.chosen(), about=About(source="theirs"))
+        add_anchors(engine_of(session), theirs, theirs.chosen(), about=About(source="theirs"))
     press(app, "anchors-add")  # somebody else has added one of them meanwhile
     assert stored(app_engine) == ["The bridge is safe."]
     assert label_of_adding(app) == "Add 1 anchor"
