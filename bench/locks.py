@@ -140,7 +140,7 @@ def _retire(project: hedgerow.Project, engine: Engine) -> None:
 
 
 def _generate(project: hedgerow.Project, engine: Engine) -> None:
-    project.generate(provider="rules", source="bench")
+    project.generate(provider="rules", source="bench", measure=False)
 
 
 def _giveaways(project: hedgerow.Project, engine: Engine) -> None:

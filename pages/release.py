@@ -10,14 +10,15 @@ import streamlit as st
 
 from curation.anchors.revisions import sources_in_use
 from curation.decisions.assignment_progress import count_accepted_unfinished
+from curation.decisions.reviewers import reviewer_names
 from curation.formatting import counted
 from curation.release.contents import Changes, Contents, contents_of
-from curation.release.creating import CREATE_RELEASE, CreateRelease, plan
+from curation.release.creating import CREATE_RELEASE, CreateRelease, planned_in
 from curation.release.export.export_formats import installed_formats
-from curation.release.freezing import MAX_NAME
+from curation.release.freezing import MAX_NAME, list_releases
 from curation.release.report.writing import ENDINGS, Form, report_text
 from curation.release.selection import Selection, default_selection, selection_of
-from curation.release.upcoming import ReleaseState, release_state
+from curation.release.upcoming import changes_since_newest
 from curation.upkeep.facts import size_text
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
@@ -76,31 +77,32 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
     )
 
 
-def _freeze(state: ReleaseState) -> None:
+def _freeze(newest: Release | None, counts: count_cache.CachedCounts) -> None:
     """Show what a release would contain now, and the button that creates one."""
     st.header("Freeze a release", anchor=False)
     may_freeze = current_user.only_leads("freeze releases")
-    now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     usual = open_project.ask(default_selection)
-    request = CreateRelease()
-    if now.variants and may_freeze:
+    request, planned = CreateRelease(), counts.get(planned_in, CreateRelease())
+    if planned and planned.contents.variants and may_freeze:
         request = _selected(usual)
-    known = now if request == CreateRelease() else None
-    planned = plan(current_user.project(), request, known=known)
+        planned = counts.get(planned_in, request)
+    if planned is None:
+        return
     selection, now = planned.selection, planned.contents
-    if newest and selection != selection_of(newest):
-        changes = None  # the change counts apply to the selection of the newest release
     if not now.variants and selection != usual:
         st.write("This selection leaves out all accepted variants. Change it to freeze a release.")
         return
     if not now.variants:
-        if count_cache.CachedCounts().empty:
+        if counts.empty:
             links.no_variants()
             return
         st.write("No variant is accepted yet. Accept some to freeze a release.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
-    st.write(" ".join([*planned.sentences(), _since(newest, changes)]))
+    changes = None
+    if newest and selection == selection_of(newest):  # its changes are those of its selection
+        changes = counts.get(changes_since_newest)
+    st.write(" ".join([*planned.sentences(), _since(newest, selection, changes)]))
     if unfinished := open_project.ask(count_accepted_unfinished):
         st.caption(
             "Accepted variants that still need verdicts from other people (Team › Assignment): "
@@ -156,11 +158,13 @@ def _selected(usual: Selection) -> CreateRelease:
     return CreateRelease(sources=tuple(sources), any_distance=not near, complete=complete)
 
 
-def _since(newest: Release | None, changes: Changes | None) -> str:
+def _since(newest: Release | None, selection: Selection, changes: Changes | None) -> str:
     if newest is None:
         return "There is no release yet."
-    if changes is None:
+    if selection != selection_of(newest):
         return f"Release {newest.number} used a different selection."
+    if changes is None:
+        return f"The changes since release {newest.number} are being counted."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
         return (
@@ -177,6 +181,7 @@ def _create(request: CreateRelease) -> None:
     except HedgerowError as error:
         error_messages.show(str(error))
         return
+    count_cache.forget()
     if created:
         message = f"Release {release.number} is frozen."
     else:
@@ -358,11 +363,11 @@ frame.begin(
 )
 if message := st.session_state.pop(_SAID, ""):
     st.success(message, icon=":material/inventory_2:")
-state = open_project.ask(release_state)
-known = {release.number: release for release in state.releases}
-_freeze(state)
+counts = count_cache.CachedCounts()
+known = {release.number: release for release in open_project.ask(list_releases)}
+_freeze(next(iter(known.values()), None), counts)
 if known:
-    _list(state.releases, state.authors)
+    _list(list(known.values()), open_project.ask(reviewer_names))
     if st.session_state.get(_CHOSEN) not in known:
         st.session_state[_CHOSEN] = max(known)
     number = st.selectbox(
@@ -377,3 +382,4 @@ if known:
     _describe(number)
     st.header(f"Publish release {number}", anchor=False)
     hub.push_box(Subject(release=number), what="the data set")
+counts.follow()

@@ -58,19 +58,20 @@ class Plan(NamedTuple):
         return [contained, *[f"Accepted, but left out: {', '.join(parts)}."] * bool(parts)]
 
 
-def plan(project: OpenProject, request: CreateRelease, *, known: Contents | None = None) -> Plan:
-    """Count what a request would freeze.
-
-    Args:
-        known: its contents, if they have just been counted, which takes long in a large project.
-    """
+def plan(project: OpenProject, request: CreateRelease) -> Plan:
+    """Count what a request would freeze, which takes a second in a large project."""
     with reading(project.engine) as session:
-        selection = request.selection(session)
-        found = known or contents_now(session, selection)
-        accepted = count_accepted(session, Selection(selection.sources))
-        near = found.variants
-        if selection.complete:
-            near = count_accepted(session, selection._replace(complete=False))
+        return planned_in(session, request)
+
+
+def planned_in(session: Session, request: CreateRelease) -> Plan:
+    """See ``plan``."""
+    selection = request.selection(session)
+    found = contents_now(session, selection)
+    accepted = count_accepted(session, Selection(selection.sources))
+    near = found.variants
+    if selection.complete:
+        near = count_accepted(session, selection._replace(complete=False))
     left_out = {
         "above the threshold": accepted - near,
         "in incomplete families": near - found.variants,

@@ -6,13 +6,12 @@ are counted again, which takes a fraction of the time.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.decisions.reviewers import reviewer_names
 from curation.release.contents import (
     Changes,
     Contents,
@@ -36,27 +35,10 @@ CARRIED_ON = 10_000
 _ACCEPTED = (col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
 
 
-class ReleaseState(NamedTuple):
-    """The existing releases, and the contents of the next one.
-
-    Attributes:
-        releases: newest first.
-        authors: the name of each reviewer by id.
-        now: the contents of a release created now.
-        changes: changes since the newest release; None without one, or with nothing to release.
-    """
-
-    releases: list[Release]
-    authors: dict[int | None, str]
-    now: Contents
-    changes: Changes | None
-
-
-def release_state(session: Session) -> ReleaseState:
-    """Return the releases and what has changed since the newest."""
-    releases, now = list_releases(session), contents_now(session)
-    changes = changes_since(session, releases[0]) if releases and now.variants else None
-    return ReleaseState(releases, reviewer_names(session), now, changes)
+def changes_since_newest(session: Session) -> Changes | None:
+    """The changes since the newest release; None if there is no release."""
+    releases = list_releases(session)
+    return changes_since(session, releases[0]) if releases else None
 
 
 def contents_now(session: Session, selection: Selection | None = None) -> Contents:
