@@ -17,8 +17,7 @@ from training.evaluation.similarity_run import (
     store_bundled,
 )
 
-_KNOWN = "compare-bundled"
-"""Session key: the cosines that come with Hedgerow are stored."""
+_KNOWN = "compare-bundled"  # session key: the cosines that come with Hedgerow are stored
 
 
 def _set(models: list[two_models.ChosenModel]) -> None:

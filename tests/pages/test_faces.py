@@ -274,8 +274,8 @@ DIFFER: dict[str, set[str]] = {
     "export": {"run"},
     # The page chooses both bundled encoders, and is opened with the prompts' first versions stored.
     "benchmark": {"prompt_version", "run.parameters.models"},
-    # The page stores the cosines of a set as soon as it is opened; the others store nothing.
-    "compare similarities": {"run"},
+    # The page stores the cosines that come with Hedgerow; the others store nothing.
+    "compare similarities": {"encoder", "probe", "probe_cosine", "probe_set"},
 }
 """What a page stores otherwise than the command. Python stores what the command stores."""
 
