@@ -47,7 +47,7 @@ LONG_SECONDS = 0.03
 TURN_SECONDS = 0.11
 """How long others have their turn. A writer that waits for SQLite looks every 0.1 seconds."""
 
-PIECE_SECONDS = 0.2
+PIECE_SECONDS = 0.3
 """How long one piece of a large amount should take to write."""
 
 _turn = threading.local()
