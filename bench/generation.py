@@ -89,7 +89,7 @@ def measure(folder: Path, address: str, *, anchors: int, at_once: int) -> Measur
         for number in range(anchors):
             add_anchor(session, f"The bridge number {number} over the river is safe in winter.")
         values = {"model": "fake", "base_url": address, "concurrency": at_once}
-        run_id = request_generation(session, checked_request(values)).id
+    run_id = request_generation(engine, checked_request(values)).id
     engine.dispose()
     command = [sys.executable, "-m", "bench.generation", "--home", str(home), "--run", str(run_id)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

@@ -225,7 +225,7 @@ def write_in_pieces(
             begun = time.monotonic()
             write(session, piece)
         took = time.monotonic() - begun
-        size = round(size * min(2.0, max(0.25, PIECE_SECONDS / max(took, 0.001))))
+        size = round(size * min(1.5, max(0.25, PIECE_SECONDS / max(took, 0.001))))
         size = min(max(size, 1), ROWS_AT_ONCE)
 
 

@@ -57,8 +57,7 @@ def serve_own(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> Serve:
 
 def request(engine: Engine, address: str, **how: Any) -> int:
     values = {"model": "fake", "base_url": address, "roles": ("negation",), "attempts": 1} | how
-    with writing(engine) as session:
-        return request_generation(session, checked_request(values)).id
+    return request_generation(engine, checked_request(values)).id
 
 
 def start(engine: Engine, number: int, environment: dict[str, str]) -> list[str]:

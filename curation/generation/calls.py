@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -75,39 +75,30 @@ class Call(NamedTuple):
     examples: tuple[Example, ...] = ()
 
 
-def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int:
-    """Store the calls of a run.
-
-    Returns:
-        The number of calls.
+def planned_calls(session: Session, request: GenerationRequest) -> list[dict[str, Any]]:
+    """The calls that a request needs, as rows without their run.
 
     Raises:
         NothingToDo: there is nothing to generate.
     """
     types = list_types(session)
-    total = 0
     wanted = wanted_anchors(session, request.selection, request.roles, types, seed=request.seed)
-    for role, anchors in wanted.items():
-        prompt_id = request.prompts[role]
-        for start in range(0, len(anchors), BLOCK):
-            rows = [
-                _row(run_id, role, anchor, prompt_id=prompt_id, types=types, seed=request.seed)
-                for anchor in anchors[start : start + BLOCK]
-            ]
-            session.execute(insert(ModelCall), rows)
-            total += len(rows)
-    if not total:
+    rows = [
+        _row(role, anchor, prompt_id=request.prompts[role], types=types, seed=request.seed)
+        for role, anchors in wanted.items()
+        for anchor in anchors
+    ]
+    if not rows:
         why = "no anchor matches this selection"
         if has_anchors(session, request.selection):
             why = "every selected anchor already has variants of these types"
         raise NothingToDo(
             f"There is nothing to generate: {why}. Add anchors, or change the selection."
         )
-    return total
+    return rows
 
 
 def _row(
-    run_id: int,
     role: Role,
     wanted: WantedAnchor,
     *,
@@ -117,7 +108,6 @@ def _row(
 ) -> dict[str, Any]:
     asked = [entry for entry in types if entry.id in wanted.type_ids]
     return {
-        "run_id": run_id,
         "key": f"{wanted.uid}-{role}",
         "role": role,
         "anchor_id": wanted.anchor_id,

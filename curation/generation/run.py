@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Engine, Select, Text, cast, delete, func, select, update
+from sqlalchemy import Engine, Select, Text, cast, delete, func, insert, select, update
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -11,7 +11,7 @@ from curation.actions import Action, OpenProject
 from curation.diagnostics import measuring
 from curation.generation.answers import PASSING, AnswerProblem
 from curation.generation.budget import Ledger, read_ledger
-from curation.generation.calls import close_retired, count_calls, is_open, plan_calls, reopen
+from curation.generation.calls import close_retired, count_calls, is_open, planned_calls, reopen
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.client import ChatModel, run_to_end
@@ -29,10 +29,10 @@ from curation.generation.worker import Worker
 from curation.taxonomy.project_types import list_types
 from curation.taxonomy.surface_check import Role
 from curation.validation import FieldPath, checked, in_words
-from db.engine import reading, writing
+from db.engine import reading, write_in_pieces, writing
 from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
-from db.models import Answer, CallState, ModelCall, Run
+from db.models import Answer, CallState, ModelCall, Run, RunState
 from db.runs import UNFINISHED, create_run, get_run
 from db.settings import Settings
 
@@ -52,28 +52,45 @@ def checked_request(
 
 
 def request_generation(
-    session: Session,
-    request: GenerationRequest,
-    *,
-    requested_by: int | None = None,
+    engine: Engine, request: GenerationRequest, *, requested_by: int | None = None
 ) -> Run:
     """Store a run with all its calls; prompts that are not named are the newest ones.
+
+    The calls are stored in pieces. Until the last one is, the run counts as cancelled.
 
     Raises:
         HedgerowError: there is nothing to generate, or another run is making the same calls.
     """
-    if request.provider != OPENAI:
-        check_provider(list_types(session), request)
-    request = request.model_copy(update={"prompts": _prompts(session, request)})
-    run = create_run(
-        session,
-        kind=KIND,
-        parameters=request.model_dump(mode="json"),
-        requested_by=requested_by,
-    )
-    plan_calls(session, run.id, request)
-    check_alone(session, run.id)
-    return run
+    with writing(engine) as session:
+        if request.provider != OPENAI:
+            check_provider(list_types(session), request)
+        request = request.model_copy(update={"prompts": _prompts(session, request)})
+    with reading(engine) as session:
+        calls = planned_calls(session, request)
+    with writing(engine) as session:
+        run = create_run(
+            session,
+            kind=KIND,
+            parameters=request.model_dump(mode="json"),
+            requested_by=requested_by,
+        )
+        run.state, run.message = RunState.CANCELLED, "Interrupted while its calls were stored."
+
+    def store(session: Session, some: list[dict[str, Any]]) -> None:
+        session.execute(insert(ModelCall), [call | {"run_id": run.id} for call in some])
+
+    try:
+        write_in_pieces(engine, calls, store)
+        with writing(engine) as session:
+            check_alone(session, run.id)
+            stored = session.get_one(Run, run.id)
+            stored.state, stored.message = RunState.QUEUED, ""
+            return stored
+    except BaseException:
+        with writing(engine) as session:
+            session.execute(delete(ModelCall).where(col(ModelCall.run_id) == run.id))
+            session.execute(delete(Run).where(col(Run.id) == run.id))
+        raise
 
 
 def generate(project: OpenProject, request: GenerationRequest) -> Run:
@@ -85,7 +102,8 @@ def generate(project: OpenProject, request: GenerationRequest) -> Run:
     if request.provider == OPENAI:
         require_key(request.base_url, project.settings, project.keys)
     with writing(project.engine) as session:
-        return request_generation(session, request, requested_by=project.author(session))
+        author_id = project.author(session)
+    return request_generation(project.engine, request, requested_by=author_id)
 
 
 GENERATE = Action("generate variants", GenerationRequest, generate)

@@ -20,7 +20,7 @@ from db.models import Encoder, ProbeCosine, Release, Run, Split, VariantCosine
 from db.runs import create_run, get_run, refuse_equal
 from db.settings import Settings, load_settings
 from training.benchmarks.contamination import compare, compare_bundled_texts
-from training.data.families import require_known_types, training_families
+from training.data.families import composition_now, require_known_types, training_families
 from training.evaluation.figures import Part, count_part, sample
 from training.evaluation.probe_sets import BUNDLED, ensure_bundled
 from training.evaluation.probes import measure_before_and_after
@@ -28,7 +28,7 @@ from training.finetune import checkpoints
 from training.finetune.checkpoints import MODEL_FOLDER
 from training.finetune.compute.devices import own_device
 from training.finetune.compute.processes import ALONE, Group, agreed
-from training.finetune.feasibility import measuring_steps, require_enough
+from training.finetune.feasibility import left_by, measuring_steps, require_enough
 from training.finetune.finetuning import LARGEST_SEED, Data, Trained, finetune
 from training.finetune.inputs import input_hashes, located
 from training.model_card import card_of, write_card
@@ -57,6 +57,7 @@ def request_training(
         is_first = release_number is None and not list_releases(session)
         if is_first:
             check_training(session, recipe, seed=seed)
+            left_by(recipe, plan(session), composed=lambda: composition_now(session))
     if is_first:
 
         def check(session: Session, number: int) -> None:

@@ -49,8 +49,7 @@ class Runs:
     def request(self, **how: Any) -> int:
         """Request a generation. Returns the run's number."""
         request = generation.checked_request(self._values(how))
-        with writing(self.engine) as session:
-            return generation.request_generation(session, request).id
+        return generation.request_generation(self.engine, request).id
 
     def request_opinions(self, **how: Any) -> int:
         """Request opinions on variants. Returns the run's number."""

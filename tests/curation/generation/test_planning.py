@@ -3,11 +3,11 @@
 import itertools
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.generation.calls import Call, count_calls, cue_use, open_calls, plan_calls
+from curation.generation.calls import Call, count_calls, cue_use, open_calls, planned_calls
 from curation.generation.missing_variants import count_wanted, wanted_anchors
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.chat.completions import Reply
@@ -34,7 +34,8 @@ def planned(session: Session, *, seed: int = 0, **how: object) -> int:
     request = GenerationRequest(model="fake", seed=seed, **how)  # type: ignore[arg-type]
     prompts = {role: prompt_versions(session, role)[0].id for role in request.roles}
     run = create_run(session, kind="generate", parameters={})
-    plan_calls(session, run.id, request.model_copy(update={"prompts": prompts}))
+    calls = planned_calls(session, request.model_copy(update={"prompts": prompts}))
+    session.execute(insert(ModelCall), [call | {"run_id": run.id} for call in calls])
     return run.id
 
 

@@ -234,7 +234,7 @@ def test_hostile_names_of_models_and_anchors_are_shown_as_text(
             add_anchor(session, text)
         values = {"model": TEXTS["script"][:200], "base_url": address}
         values |= {"selection": {"limit": 3}}
-        run = request_generation(session, checked_request(values))
+    run = request_generation(with_source, checked_request(values))
     carry_out(with_source, run.id)
     app = open_page("generate")
     for section in ("Set up", "Prompts", "Results"):
