@@ -7,8 +7,9 @@ takes it back (``curation.review.large_actions.finish_interrupted``).
 
 import os
 import socket
+import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Engine, delete, insert, select
@@ -23,6 +24,20 @@ from db.runs import has_ended
 
 _PREFIX = "unfinished-"
 
+ABANDONED_SECONDS = 6 * 3600
+"""A change by a process on another machine that has taken this long was interrupted."""
+
+
+def this_process() -> dict[str, Any]:
+    """What tells others whether this process still writes what it has begun now."""
+    return {"host": socket.gethostname(), "pid": os.getpid(), "since": time.time()}
+
+
+def is_gone(process: Mapping[str, Any]) -> bool:
+    """Whether a process, as in ``this_process``, can't finish any more what it had begun."""
+    since = time.time() - process["since"]
+    return has_ended(process["host"], process["pid"]) or since > ABANDONED_SECONDS
+
 
 def mark(session: Session, **facts: Any) -> str:
     """Store a mark; return its key.
@@ -31,10 +46,9 @@ def mark(session: Session, **facts: Any) -> str:
         facts: what is needed to put the change right.
     """
     key = f"{_PREFIX}{uuid.uuid4()}"
-    process = {"host": socket.gethostname(), "pid": os.getpid()}
     session.flush()  # with a check of the role, unlike the mark
     with for_the_project():
-        session.execute(insert(Setting).values(key=key, value=process | facts))
+        session.execute(insert(Setting).values(key=key, value=this_process() | facts))
     return key
 
 
@@ -47,11 +61,7 @@ def unmark(engine: Engine, key: str) -> None:
 def interrupted(session: Session) -> dict[str, dict[str, Any]]:
     """The facts of the changes whose process has ended, by the keys of their marks."""
     query = select(col(Setting.key), col(Setting.value)).where(col(Setting.key).startswith(_PREFIX))
-    return {
-        key: facts
-        for key, facts in session.execute(query)
-        if has_ended(facts["host"], facts["pid"])
-    }
+    return {key: facts for key, facts in session.execute(query) if is_gone(facts)}
 
 
 def refresh_in_pieces(engine: Engine, key: str, variant_ids: Iterable[int]) -> None:

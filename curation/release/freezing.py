@@ -7,10 +7,7 @@ cue and split), not ids, names or times, so that equal content has the same hash
 
 import hashlib
 import json
-import os
-import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -36,11 +33,11 @@ from curation.content_uids import at_most, canonical
 from curation.decisions.roles import require
 from curation.decisions.status import Vote, live
 from curation.decisions.storing import RULE, counts_still
+from curation.decisions.unfinished import is_gone, this_process
 from curation.diagnostics.measuring import measure_variants
 from curation.release.contents import LAST_DECISION, count_accepted, last_decision
 from curation.release.selection import SELECTION, Selection, default_selection
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
-from db.columns import now
 from db.engine import reading, write_in_pieces, writing
 from db.errors import HedgerowError
 from db.models import (
@@ -60,15 +57,12 @@ from db.models import (
     Variant,
     Verdict,
 )
-from db.runs import has_ended
 
 MAX_NAME = 200
 """Maximum length of a release name in characters."""
 
 _IDS = ("id", "release_id")
 
-ABANDONED = timedelta(hours=6)
-"""A release of another machine that is not published after this time was interrupted."""
 
 DECIDED_BY_RULE = "rule"
 """Provenance value for variants that a person accepted by a rule, without reading them."""
@@ -171,7 +165,7 @@ def _begin(engine: Engine, *, name: str, author_id: int | None) -> int:
             "name": name,
             "author_id": author_id,
             "content_hash": "",
-            "summary": _process(),
+            "summary": this_process(),
         }
         stored = insert(Release).values(**values).returning(col(Release.id))
         return connection.execute(stored).scalar_one()
@@ -207,15 +201,10 @@ def _write(engine: Engine, release_id: int, selection: Selection) -> dict[str, A
             },
             "taxonomy": taxonomy_snapshot(connection),
         }
-    process = {"summary": values["summary"] | _process()}
+    process = {"summary": values["summary"] | this_process()}
     with writing(engine) as session:
         session.get_one(Release, release_id).sqlmodel_update(values | process)
     return values
-
-
-def _process() -> dict[str, Any]:
-    """What tells whether the process that writes a release still runs."""
-    return {"host": socket.gethostname(), "pid": os.getpid()}
 
 
 def _insert(session: Session, items: list[dict[str, Any]]) -> None:
@@ -275,8 +264,7 @@ def _remove_abandoned(engine: Engine) -> None:
     with reading(engine) as session:
         begun = session.execute(select(Release).where(col(Release.number) < 0)).scalars().all()
     for release in begun:
-        process = release.summary
-        if has_ended(process["host"], process["pid"]) or release.created_at < now() - ABANDONED:
+        if is_gone(release.summary):
             _remove(engine, release.id)
 
 
