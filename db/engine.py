@@ -129,7 +129,8 @@ def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writes else 'ON'}")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-    _turn.begun = time.monotonic()
+    if writes:
+        _turn.begun = time.monotonic()
 
 
 @contextmanager

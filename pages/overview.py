@@ -266,6 +266,7 @@ last_runs, current, todo = open_project.ask(
     known=_surplus,
     source_id=source_id,
 )
+page_runs.take_up_measuring(last_runs)
 for run in reversed(last_runs):
     if run.state in UNFINISHED:
         page_runs.follow(run)

@@ -1,6 +1,7 @@
 """The overview shows the progress of the data and the next step, from an empty project to a
 model."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,18 @@ def test_work_that_a_run_is_doing_is_not_suggested(
             running(session, kind)
     app.run()
     assert not {"Generate", "Train"} & set(links(app)) and "measure" not in keys(app)
+
+
+@pytest.mark.parametrize(("attempt", "again"), [(1, True), (5, False)])
+def test_measuring_that_was_interrupted_is_taken_up_by_itself(
+    with_source: Engine, open_page: OpenPage, started: list[int], attempt: int, again: bool
+) -> None:
+    with writing(with_source) as session:
+        past = now() - timedelta(hours=1)
+        run = running(session, "diagnose", lease_until=past, attempt=attempt)
+    open_page("overview")
+    open_page("overview")
+    assert started == [run.id] * again
 
 
 def test_runs_and_labels_are_shown_as_they_are(with_source: Engine, open_page: OpenPage) -> None:

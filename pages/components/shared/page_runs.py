@@ -4,7 +4,8 @@ A run's messages can quote user texts, so they are never rendered as Markdown.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -34,6 +35,10 @@ from training.runs.kinds import cancel_run, kind_of
 
 QUIET_SECONDS = 120.0
 """Edits within this time are measured together: loading an encoder takes seconds."""
+
+
+MOST_ATTEMPTS = 5
+"""A run that has ended this often before its end is not restarted by itself."""
 
 
 def start(kind: str, parameters: dict[str, Any]) -> Run:
@@ -92,6 +97,18 @@ def ensure(kind: str, parameters: dict[str, Any] | None = None) -> None:
 def measure() -> None:
     """Measure variants without measurements, unless a run is doing so."""
     ensure(MEASURE)
+
+
+def take_up_measuring(runs: Sequence[Run]) -> None:
+    """Restart the newest run that measures if its process has ended before its end.
+
+    Args:
+        runs: the project's last runs, newest first.
+    """
+    newest = next((run for run in runs if run.kind == MEASURE), None)
+    if newest and newest.state is RunState.INTERRUPTED and newest.attempt < MOST_ATTEMPTS:
+        with for_the_project(), suppress(HedgerowError):  # another page has just done it
+            start_again(newest)
 
 
 def measure_edits(edited: int) -> None:
