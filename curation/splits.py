@@ -9,7 +9,7 @@ from typing import Literal
 SplitName = Literal["train", "validation", "test"]
 
 SPLIT_SALT = "hedgerow/split/1:"
-HOLDOUT_SALT = "hedgerow/holdout/1:"
+PENDING_SALT = "hedgerow/holdout/1:"
 """Different from SPLIT_SALT, so that the pending fifth is spread evenly over the three splits."""
 
 OVERLAP_SALT = "hedgerow/overlap/1:"
@@ -43,4 +43,4 @@ def split_of(anchor_uid: str) -> SplitName:
 
 def in_pending_fifth(anchor_uid: str) -> bool:
     """Whether a starter anchor is left undecided, as work for reviewers and as held-out data."""
-    return bucket(anchor_uid, salt=HOLDOUT_SALT) < PENDING_SHARE
+    return bucket(anchor_uid, salt=PENDING_SALT) < PENDING_SHARE

@@ -89,15 +89,13 @@ def _freeze(newest: Release | None, counts: count_cache.CachedCounts) -> None:
     if planned is None:
         return
     selection, now = planned.selection, planned.contents
-    if not now.variants and selection != usual:
-        st.write("This selection leaves out all accepted variants. Change it to freeze a release.")
+    if counts.empty:
+        links.no_variants()
         return
     if not now.variants:
-        if counts.empty:
-            links.no_variants()
-            return
-        st.write("No variant is accepted yet. Accept some to freeze a release.")
-        st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
+        st.write(" ".join(planned.sentences()))
+        if not any(planned.left_out.values()):
+            st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
     changes = None
     if newest and selection == selection_of(newest):  # its changes are those of its selection

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from curation.actions import Action, OpenProject, Request
 from curation.formatting import counted
 from curation.release.contents import Contents, count_accepted
-from curation.release.freezing import Created, create_release
+from curation.release.freezing import Created, create_release, nothing_to_release
 from curation.release.selection import Selection, default_selection
 from curation.release.upcoming import contents_now
 from db.engine import reading, writing
@@ -50,6 +50,8 @@ class Plan(NamedTuple):
     def sentences(self) -> list[str]:
         """What the release would contain, and what it leaves out."""
         found = self.contents
+        if not found.variants:
+            return [nothing_to_release(self.selection, sum(self.left_out.values()))]
         contained = (
             f"A release would contain {counted(found.variants, 'accepted variant')} of "
             f"{counted(found.anchors, 'anchor')}, and {counted(found.triples, 'triple')}."

@@ -190,7 +190,7 @@ def _write(engine: Engine, release_id: int, selection: Selection) -> dict[str, A
         write_in_pieces(engine, items(), _insert)
         accepted = count_accepted(session, Selection(selection.sources))
         if not tally.variants:
-            raise HedgerowError(_nothing(selection, accepted))
+            raise HedgerowError(nothing_to_release(selection, accepted))
         values: dict[str, Any] = {
             "content_hash": content_hash(lines),
             "summary": release_summary(connection, tally, selection.sources)
@@ -268,7 +268,12 @@ def _remove_abandoned(engine: Engine) -> None:
             _remove(engine, release.id)
 
 
-def _nothing(selection: Selection, accepted: int) -> str:
+def nothing_to_release(selection: Selection, accepted: int) -> str:
+    """Why a release would contain nothing, in a sentence or two.
+
+    Args:
+        accepted: the number of accepted variants.
+    """
     if not accepted:
         return (
             "There is nothing to release: no variant is accepted. Accept some first, for example "

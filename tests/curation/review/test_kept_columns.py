@@ -36,7 +36,7 @@ from curation.review.rules import (
     find_matches,
     parse_rule,
 )
-from curation.splits import HOLDOUT_SALT, OVERLAP_SALT, SPLIT_SALT
+from curation.splits import OVERLAP_SALT, PENDING_SALT, SPLIT_SALT
 from curation.upkeep.kept_values import CHECKS
 from db.columns import now
 from db.engine import reading, writing
@@ -356,7 +356,7 @@ def test_a_share_of_the_variants_only_grows(desk: Desk) -> None:
 
 
 def test_the_assignment_is_independent_of_the_other_hashes() -> None:
-    assert len({OVERLAP_SALT, SPLIT_SALT, HOLDOUT_SALT}) == 3
+    assert len({OVERLAP_SALT, SPLIT_SALT, PENDING_SALT}) == 3
     uids = [f"{number:016x}" for number in range(4000)]
     chosen = {uid for uid in uids if Plan(2, 0.2).wanted(uid) == 2}
     assert 0.17 < len(chosen) / len(uids) < 0.23
