@@ -35,6 +35,7 @@ from tests.cli.commands import complaint
 from tests.support.checkout import ROOT
 from tests.support.databases import both_databases
 from tests.support.disks import disk_of
+from tests.support.dying import small_pieces
 from tests.support.factories import add_family, freeze, person
 
 
@@ -168,7 +169,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
     with writing(engine) as session:
         for number in range(12):
             add_family(session, f"The bridge number {number} is safe.")
-    monkeypatch.setattr(measuring, "CHUNK", 5)
+    small_pieces(monkeypatch, 5)
     monkeypatch.setattr(cosines, "BLOCK", 9)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: "f" * 64)
     together = threading.Barrier(2, timeout=60)

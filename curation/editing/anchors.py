@@ -12,6 +12,7 @@ from curation.anchors.checks import Finding, suspicions
 from curation.anchors.revisions import checked_anchor_text, of_current_revision
 from curation.content_uids import anchor_uid, words_of
 from curation.decisions.reviewers import shown_name
+from curation.decisions.roles import require
 from curation.decisions.shown_card import ShownCard
 from curation.decisions.storing import (
     StatusChange,
@@ -27,7 +28,7 @@ from curation.taxonomy.project_types import types_in_use
 from db.columns import now
 from db.engine import write_in_pieces
 from db.errors import HedgerowError
-from db.models import Anchor, AnchorRevision, Reviewer, Status, Variant, VariantCosine
+from db.models import Anchor, AnchorRevision, Reviewer, Status, TeamRole, Variant, VariantCosine
 
 _DECIDED = (Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
@@ -211,6 +212,7 @@ def restore_anchors(engine: Engine, anchor_ids: Iterable[int]) -> list[int]:
 
 
 def _set_all_retired(engine: Engine, anchor_ids: Iterable[int], *, retired: bool) -> list[int]:
+    require(TeamRole.LEAD)
     changed: list[int] = []
 
     def change(session: Session, some: list[int]) -> None:

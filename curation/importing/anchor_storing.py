@@ -19,6 +19,7 @@ from sqlmodel import col
 
 from curation.content_uids import variant_uid
 from curation.decisions.reviewers import LABELS, ensure_reviewer
+from curation.decisions.roles import require
 from curation.decisions.storing import bulk_store_decisions, rows_with
 from curation.decisions.variant_rows import imported_row
 from curation.diagnostics.measuring import measure_variants
@@ -36,7 +37,7 @@ from curation.importing.originals import KnownAnchor, Original, Originals, known
 from db.columns import now
 from db.engine import collector_paused, insert_new, know_new_rows, write_in_pieces
 from db.errors import HedgerowError
-from db.models import Anchor, ReviewerKind, Run, RunState, Variant, Verdict
+from db.models import Anchor, ReviewerKind, Run, RunState, TeamRole, Variant, Verdict
 
 KIND = "import"
 
@@ -133,8 +134,10 @@ def add_anchors(
         author_id: the signed-in person, if any.
 
     Raises:
-        HedgerowError: the source has another licence, or anchors were added since the preview.
+        HedgerowError: the source has another licence, anchors were added since the preview, or the
+            user is not a lead.
     """
+    require(TeamRole.LEAD)
     texts = paired.originals.paired_with(rows) if paired else []
     if not rows and not texts:
         return Added(0)

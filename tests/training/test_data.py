@@ -485,13 +485,14 @@ def test_a_collated_batch_follows_from_its_step_alone() -> None:
 DATA = {
     "training/benchmarks/results/published.json",
     "training/benchmarks/results/semantoneg_table_8.json",
+    "training/evaluation/bundled_cosines.json",
     "training/evaluation/paper_figure_1.json",
     "training/evaluation/probe_groups.jsonl",
     "training/evaluation/retrieval_questions.jsonl",
     "training/retention/documents.jsonl",
     "training/retention/topics.txt",
 }
-"""Figures of papers, evaluation sentences, and retention text."""
+"""Figures of papers and of our own models, evaluation sentences, and retention text."""
 
 
 def words(texts: Sequence[str]) -> set[str]:

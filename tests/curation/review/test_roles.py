@@ -113,8 +113,8 @@ def copied_prompt(session: Session, ids: Ids) -> object:
 OF_RUNS = {"store_cosines", "require_success", "execute"}
 """Only a run's own process calls these, after it has computed something."""
 
-CONSEQUENCES = {"unmark", "refresh_in_pieces", "finish_interrupted"}
-"""These end a change that was allowed when it began."""
+CONSEQUENCES = {"unmark", "refresh_in_pieces", "finish_interrupted", "undo_rest", "whole_action"}
+"""These accompany or end a change that was allowed when it began."""
 
 Act = Callable[[Session, Ids], Any]
 

@@ -345,7 +345,7 @@ def test_a_viewer_reads_cards_and_leaves_no_trace(
     monkeypatch: pytest.MonkeyPatch,
     wording: Wording,
 ) -> None:
-    tell(assign, reviewers=2, share=1)  # reviewed blind
+    assign(app_engine, reviewers=2, share=1)  # reviewed blind
     _as(monkeypatch, "Vic")
     app = open_page("review")
     assert [caption.value.rpartition(" ")[2] for caption in app.sidebar.caption] == [

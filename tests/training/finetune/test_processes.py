@@ -251,9 +251,6 @@ def test_torchrun_trains_a_queued_run(
     assert str(settings.data_folder / run.result["model"]) in result.stdout
 
 
-LATER = time.time() + 600
-"""Ten minutes from now."""
-
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
@@ -391,7 +388,8 @@ def test_whoever_waits_is_told_for_whom_and_how_long(
 
     with devices.own_device(context):  # type: ignore[arg-type]
         ask()
-        monkeypatch.setattr("training.finetune.compute.devices.time.time", lambda: LATER)
+        later = time.time() + 600
+        monkeypatch.setattr("training.finetune.compute.devices.time.time", lambda: later)
         context.listener(25, 100, "")  # type: ignore[misc]
         ask()
     began = "Run 7 (train) in /home/ada/denial began"

@@ -176,7 +176,7 @@ def test_a_run_that_was_interrupted_continues_after_its_last_epoch_and_ends_equa
     whole = carry_out(engine, settings, ask(engine, settings, **values))
     other = carry_out(engine, settings, ask(engine, settings, **values | {"epochs": 1}, seed=7))
     run = ask(engine, settings, **values)
-    measure, seen = RankingFigures.of, list[int]()
+    measure, seen = RankingFigures.evaluate, list[int]()
 
     def failing(self: RankingFigures, scorer: Any) -> dict[str, float]:
         seen.append(1)
