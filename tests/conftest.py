@@ -208,6 +208,14 @@ def _statements_compiled_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_turns() -> Iterator[None]:
+    """In few tests anybody waits for the database, so a long write need not wait for others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(db_engine, "TURN_SECONDS", 0.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _few_retrieval_questions() -> Iterator[None]:
     """A tiny encoder takes half a second for all of them, twice in every training run."""
     few = general_ability.retrieval_items()[:5]

@@ -106,6 +106,7 @@ def test_whoever_held_the_lock_for_long_lets_others_write_first(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LONG_SECONDS", 0)
+    monkeypatch.setattr(module, "TURN_SECONDS", 5)
     slept: list[float] = []
     monkeypatch.setattr("db.engine.time.sleep", slept.append)
     for number in range(2):
