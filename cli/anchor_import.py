@@ -56,7 +56,7 @@ def anchors_add(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add the sentences of a file as anchors, all or none. Duplicates are skipped."""
+    """Add the sentences of a file as anchors. Duplicates are skipped."""
     anchors = _read(file, file_format, parse_meanings(labels or []))
     done = add_file(open_home(), request, anchors, dry_run=dry_run)
     planned, added = done.plan, done.added

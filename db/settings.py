@@ -76,7 +76,8 @@ class Settings(BaseSettings):
         default="",
         title="Training lock",
         description="A file that a training or a benchmark locks while it computes. Those with the "
-        "same file take turns. By default, all on this machine take turns.",
+        "same file take turns. By default, those on the same GPU do, or without a GPU all "
+        "trainings of this machine.",
     )
     http_token: SecretStr = Field(
         default=SecretStr(""),

@@ -121,7 +121,9 @@ class Anchors:
         format: str | None = None,
         dry_run: bool = False,
     ) -> AnchorImport:
-        """Add sentences as anchors, all or none. Duplicates are skipped.
+        """Add sentences as anchors: up to 1,000 all or none, more in pieces.
+
+        Duplicates are skipped.
 
         Args:
             texts: a list of sentences, a DataFrame, a `datasets.Dataset`, or the path of a file.

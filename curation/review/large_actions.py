@@ -29,9 +29,9 @@ def whole_action(engine: Engine, action_id: str, *, reviewer_id: int) -> Iterato
         yield
     except BaseException:
         _undo(engine, action_id, reviewer_id=reviewer_id)
+        unmark(engine, key)  # unless undoing failed, too: then it is left to the next process
         raise
-    finally:
-        unmark(engine, key)
+    unmark(engine, key)
 
 
 def undo_action(engine: Engine, action_id: str, *, reviewer_id: int) -> Undone:

@@ -170,9 +170,8 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
         _keep_edit(session, first, reviewer_id=reviewer_id)
     some, left = decisions[:AT_ONCE], len(decisions) > AT_ONCE
     variants = len(some) - sum(decision.verdict == Verdict.EDIT for decision in some)
-    action = str(uuid.uuid4())
-    changes = retract(session, [d.id for d in some], reviewer_id=reviewer_id, action_id=action)
-    restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
+    changes = retract(session, [one.id for one in some], reviewer_id=reviewer_id)
+    restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=_undo_id(action_id))
     text = session.get_one(Variant, first.variant_id).text
     return Undone(
         first.variant_id, text, done, len(some), variants, tuple(changes), action_id, left
@@ -180,12 +179,16 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
 
 
 def retract(
-    session: Session, decision_ids: Sequence[int], *, reviewer_id: int, action_id: str = ""
+    session: Session, decision_ids: Sequence[int], *, reviewer_id: int
 ) -> list[StatusChange]:
-    """Retract these decisions, as one action."""
-    action = action_id or str(uuid.uuid4())
+    """Retract these decisions. All pieces of an action's undo are one action, too."""
     query = (
-        select(col(Decision.id), col(Decision.variant_id), col(Variant.version))
+        select(
+            col(Decision.id),
+            col(Decision.variant_id),
+            col(Variant.version),
+            col(Decision.action_id),
+        )
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
         .where(not_retracted())
     )
@@ -195,12 +198,19 @@ def retract(
             "variant_version": version,
             "reviewer_id": reviewer_id,
             "verdict": Verdict.RETRACT,
-            "action_id": action,
+            "action_id": _undo_id(action_id),
             "retracts_id": key,
         }
-        for key, variant_id, version in rows_with(session, query, col(Decision.id), decision_ids)
+        for key, variant_id, version, action_id in rows_with(
+            session, query, col(Decision.id), decision_ids
+        )
     ]
     return bulk_store_decisions(session, rows)
+
+
+def _undo_id(action_id: str) -> str:
+    """The id of the undo of an action. No action is undone twice."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"undo {action_id}"))
 
 
 def _keep_edit(session: Session, first: Decision, *, reviewer_id: int) -> None:

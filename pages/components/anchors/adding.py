@@ -1,4 +1,4 @@
-"""Add anchors: choose a file or paste text, preview the result, then add all or nothing."""
+"""Add anchors: choose a file or paste text, preview the result, then add what was chosen."""
 
 import hashlib
 from dataclasses import replace

@@ -65,6 +65,8 @@ def test_an_undo_whose_process_is_killed_is_finished_when_the_project_is_opened(
     assert statuses(pieces) == {Status.PENDING, Status.ACCEPTED}
     finish_interrupted(pieces.engine)
     assert_untouched(pieces)
+    undone = {row.action_id for row in pieces.rows(Decision) if row.retracts_id is not None}
+    assert len(undone) == 1, "its pieces are one action"
 
 
 def test_an_error_between_two_pieces_leaves_nothing(

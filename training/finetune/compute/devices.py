@@ -126,20 +126,18 @@ def device_to_oneself(
     line = _lock_file(lock)
     gpus = [] if lock else visible_gpus()
     slots = [line.with_name(f"{line.name}.gpu-{gpu}") for gpu in gpus] if len(gpus) > 1 else [line]
-    held: list[FileLock] = []
-    with in_line(line, since or now()) as is_next:
-        while len(held) < (len(slots) if "WORLD_SIZE" in os.environ else 1):
-            if (taken := _taken_in_turn(slots[len(held) :], is_next)) is not None:
-                held.append(taken)
-            else:
-                waiting(_holder(slots))
-    try:
-        first = Path(held[0].lock_file)
-        with _only(gpus[slots.index(first)]) if len(held) < len(slots) else nullcontext():
-            yield first
-    finally:
-        for one in held:
-            one.release()
+    free, number = list(slots), len(slots) if "WORLD_SIZE" in os.environ else 1
+    with ExitStack() as held:
+        with in_line(line, since or now()) as is_next:
+            while len(slots) - len(free) < number:
+                if (taken := _taken_in_turn(free, is_next)) is not None:
+                    held.callback(taken.release)
+                    device = Path(taken.lock_file)
+                    free.remove(device)
+                else:
+                    waiting(_holder(free))
+        with _only(gpus[slots.index(device)]) if free else nullcontext():
+            yield device
 
 
 @contextmanager
@@ -223,10 +221,9 @@ def _holder(slots: Sequence[Path]) -> str:
         return ""
     begun, known = min(found, key=itemgetter(0))
     needs = f" and needs {duration(known['left'])} more" if known.get("left") else ""
-    return (
-        f"Run {known['run']} ({known['kind']}) in {known['home']} began "
-        f"{duration(time.time() - begun)} ago{needs}."
-    )
+    # Anybody on this machine may have written the note.
+    who = " ".join(f"Run {known['run']} ({known['kind']}) in {known['home']}".split())[:300]
+    return f"{who} began {duration(time.time() - begun)} ago{needs}."
 
 
 def _taken_in_turn(slots: Sequence[Path], is_next: Callable[[float], bool]) -> FileLock | None:
